@@ -33,6 +33,8 @@ mod server_content;
 mod sessions;
 mod skills;
 mod spending;
+mod subagent_faults;
+mod subagent_parents;
 mod subagents;
 mod task_tools;
 mod test_agent;

@@ -16,7 +16,7 @@ use crate::domain::{
     AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
     SessionId, UserInput,
 };
-use crate::hooks::{HookEvent, HookPayload, MergedHookVerdict};
+use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
 use crate::tools::SKILL_TOOL;
@@ -477,7 +477,7 @@ impl Agent {
         if outcome != TurnOutcome::Interrupted {
             self.tell_running_agents();
         }
-        self.session_hooks().fire_in_background(HookPayload::SubagentStop);
+        self.subagent_stopped();
         self.tell_uncounted().await;
         self.ask_for_title(gate.turn, &outcome).await;
         self.start_idle_timer();

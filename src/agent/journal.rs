@@ -65,7 +65,9 @@ impl SessionJournal {
                 }
             }
         };
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        // Under the lock: whoever takes a record up has its event before whatever follows from it.
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.push(record.clone());
         self.events.send(AgentEvent::Recorded(record.clone()));
         Some(record)
     }

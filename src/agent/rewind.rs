@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{EntryId, NoticeLevel, UserInput};
+use crate::domain::{EntryId, NoticeLevel, SubagentSummary, UserInput};
 use crate::session::undo::{self, FileSystemView, FilesPlan, RewindHistory, RewindMark, points};
 use crate::session::{
     LogEntry, LogRecord, RewindEntry, RewindScope, SessionMeta, title_after, title_in_force,
@@ -26,7 +26,11 @@ use super::rewind_plan::{RewindDestination, RewindError, RewindPlan};
 impl Agent {
     /// Plans a rewind and tells the front end.
     pub(super) async fn plan_rewind(&mut self, to: RewindDestination) {
-        let planned = match self.rewindable_records().await {
+        let records = match self.no_agents_run() {
+            Ok(()) => self.rewindable_records().await,
+            Err(reason) => Err(reason),
+        };
+        let planned = match records {
             Ok(records) => {
                 let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
                 let planned = blocking(move || {
@@ -52,6 +56,7 @@ impl Agent {
         shown: &Arc<RewindPlan>,
         what: RewindScope,
     ) -> Result<(), RewindError> {
+        self.no_agents_run()?;
         let records = self.rewindable_records().await?;
         let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
         let shown = shown.clone();
@@ -105,6 +110,16 @@ impl Agent {
         self.tell_opened(records);
         self.tell_uncounted().await;
         Ok(())
+    }
+
+    /// An error names the agents that calls have started and that could still change files.
+    fn no_agents_run(&self) -> Result<(), RewindError> {
+        let running = self.session.agents.running();
+        let names: Vec<String> = running.iter().map(SubagentSummary::name).collect();
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(RewindError::AgentsRunning(names.join("; "))),
+        }
     }
 
     /// All records of the open session, or why it cannot be rewound.

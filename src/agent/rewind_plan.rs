@@ -53,6 +53,9 @@ pub enum RewindError {
     /// A call that was stopped may still be writing. The same request works a little later.
     #[error("A stopped call is still cleaning up. Try again in a moment.")]
     LateWrites,
+    /// Agents that calls have started may still change files; holds their names.
+    #[error("Agents still run: {0}. Stop them in /agents, or wait for them, before you rewind.")]
+    AgentsRunning(String),
     #[error("No message to rewind to.")]
     NoMessage,
     #[error("Nothing to redo.")]

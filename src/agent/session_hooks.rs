@@ -17,6 +17,7 @@ use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::hooks::SessionHooks;
+use super::setup::AgentParent;
 use super::tool_gate::{Interactivity, ToolGate};
 
 /// How long the `SessionEnd` hooks may take when slug ends, since the user waits for the shell.
@@ -38,6 +39,15 @@ impl Agent {
             events: self.events.clone(),
             background: self.background.clone(),
             is_of_child: self.setup.parent.is_some(),
+        }
+    }
+
+    /// Runs the `SubagentStop` hooks where this agent was started by another one.
+    pub(super) fn subagent_stopped(&self) {
+        if let Some(AgentParent { kind, .. }) = &self.setup.parent {
+            let (agent, kind) = (self.events.agent(), kind.clone());
+            let payload = HookPayload::SubagentStop { agent, kind };
+            self.session_hooks().fire_in_background(payload);
         }
     }
 

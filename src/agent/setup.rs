@@ -40,6 +40,8 @@ pub enum ModelPin {
 /// The agent that has started another one, as far as the other one shares it.
 #[derive(Clone)]
 pub struct AgentParent {
+    /// The name of the type that the agent is of.
+    pub(super) kind: String,
     pub(super) origin: SpawnOrigin,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) watch: Arc<FolderWatcher>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::domain::{PermissionMode, SessionId};
+use crate::domain::{AgentId, PermissionMode, SessionId};
 
 use super::event::HookEvent;
 
@@ -35,9 +35,7 @@ pub enum HookPayload {
         reason: &'static str,
     },
     /// The user sends a message.
-    UserPromptSubmit {
-        prompt: String,
-    },
+    UserPromptSubmit { prompt: String },
     /// The model makes a call.
     PreToolUse(HookToolCall),
     /// A call has run.
@@ -59,7 +57,12 @@ pub enum HookPayload {
         /// Whether the model only continued because a hook wanted it to.
         active: bool,
     },
-    SubagentStop,
+    /// An agent that another one has started has ended its turn.
+    SubagentStop {
+        agent: AgentId,
+        /// The name of its type.
+        kind: String,
+    },
     /// The conversation that is sent to the model is about to be shortened.
     PreCompact {
         /// `manual` or `auto`.
@@ -86,12 +89,13 @@ impl HookPayload {
             Self::PostToolUse { .. } => HookEvent::PostToolUse,
             Self::Notification { .. } => HookEvent::Notification,
             Self::Stop { .. } => HookEvent::Stop,
-            Self::SubagentStop => HookEvent::SubagentStop,
+            Self::SubagentStop { .. } => HookEvent::SubagentStop,
             Self::PreCompact { .. } => HookEvent::PreCompact,
         }
     }
 
-    /// The text that filters are matched against: the tool's name, or the kind of the event.
+    /// The text that filters are matched against: the tool's name, the agent's type, or the kind of
+    /// the event.
     pub fn subject(&self) -> Option<&str> {
         match self {
             Self::SessionStart { source } => Some(source),
@@ -99,7 +103,8 @@ impl HookPayload {
             Self::PreToolUse(call) | Self::PostToolUse { call, .. } => Some(&call.tool),
             Self::Notification { kind, .. } => Some(kind),
             Self::PreCompact { trigger } => Some(trigger),
-            Self::UserPromptSubmit { .. } | Self::Stop { .. } | Self::SubagentStop => None,
+            Self::SubagentStop { kind, .. } => Some(kind),
+            Self::UserPromptSubmit { .. } | Self::Stop { .. } => None,
         }
     }
 
@@ -131,7 +136,11 @@ impl HookPayload {
                 object["message"] = json!(message);
             }
             Self::Stop { active } => object["stop_hook_active"] = json!(active),
-            Self::SubagentStop => object["stop_hook_active"] = json!(false),
+            Self::SubagentStop { agent, kind } => {
+                object["stop_hook_active"] = json!(false);
+                object["agent_id"] = json!(agent.to_string());
+                object["agent_type"] = json!(kind);
+            }
             Self::PreCompact { trigger } => object["trigger"] = json!(trigger),
         }
         object
@@ -160,7 +169,9 @@ impl HookPayload {
                 message: "A notice to try a hook with.".into(),
             },
             HookEvent::Stop => Self::Stop { active: false },
-            HookEvent::SubagentStop => Self::SubagentStop,
+            HookEvent::SubagentStop => {
+                Self::SubagentStop { agent: AgentId(1), kind: "general".into() }
+            }
             HookEvent::PreCompact => Self::PreCompact { trigger: "manual" },
         }
     }

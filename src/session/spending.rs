@@ -159,7 +159,7 @@ impl SessionSpending {
     }
 
     /// Adds a message of the log. Only responses, which `model` gave, take anything.
-    pub(super) fn take(&mut self, record: &LogRecord, message: &MessageEntry, model: ModelName) {
+    pub fn take(&mut self, record: &LogRecord, message: &MessageEntry, model: ModelName) {
         if message.stop_reason.is_none() {
             return;
         }

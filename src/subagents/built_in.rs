@@ -11,6 +11,10 @@ pub(super) const ROUNDS: u32 = 100;
 /// The longest that an agent may take whose type says nothing else.
 pub(super) const DEADLINE: Duration = Duration::from_secs(60 * 60);
 
+/// How long an agent may tell nothing at all; the longest command and the slowest server tell something
+/// before that.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
+
 const EXPLORE: &str = "You look things up in a code base for another agent. You change nothing. Search \
     broadly, then read what matters. Report what you found with paths and line numbers, quote the few lines \
     that matter, and say what you did not find.";
@@ -52,6 +56,7 @@ impl SubagentType {
             rounds: ROUNDS,
             budget: UsageBudget::default(),
             deadline: DEADLINE,
+            silence: SILENCE,
             in_background: false,
             file: None,
         }

@@ -29,6 +29,8 @@ pub struct SubagentType {
     pub budget: UsageBudget,
     /// After this time it is stopped.
     pub deadline: Duration,
+    /// After so long without any sign of it, it is stopped.
+    pub silence: Duration,
     /// Whether its parent goes on without waiting for it, unless a call says otherwise.
     pub in_background: bool,
     /// The file that defines it; `None` of a type that is part of slug.

@@ -442,3 +442,20 @@ fn many_rules_are_listed() {
     (0..20_000).for_each(|at| env.write(&format!(".slug/rules/{at}.md"), "x"));
     assert_eq!(inventory(&env.project).len(), 20_000);
 }
+
+#[test]
+fn types_of_agents_are_shown_and_asked_about_again_when_one_changes() {
+    let env = test_env();
+    let mut store = env.store();
+    let scout = "---\nname: scout\ndescription: Finds things\ntools: Bash\n---\nLook.\n";
+    env.write(".claude/agents/scout.md", scout);
+    env.write(".slug/agents/critic.md", "---\ndescription: Reads diffs\n---\nRead.\n");
+    let items = inventory(&env.project);
+    let kinds: Vec<&[InventoryItemKind]> = items.iter().map(|item| &*item.kinds).collect();
+    assert_eq!(kinds, [&[InventoryItemKind::Agents][..], &[InventoryItemKind::Agents]]);
+    assert!(items.iter().any(|item| item.lines.concat().contains("scout")), "{items:?}");
+    store.grant(&env.project).unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
+    env.write(".claude/agents/scout.md", &scout.replace("Look.", "Look, and delete all."));
+    assert!(matches!(env.store().status(&env.project), TrustStatus::Changed(_)));
+}

@@ -177,6 +177,11 @@ impl TestScreen {
         self.msg(ScreenMsg::Resized { width, height })
     }
 
+    /// How many blocks were laid out so far.
+    pub fn layout_count(&self) -> u64 {
+        self.layouts.layout_count()
+    }
+
     /// The last frame as text, each row in quotes.
     pub fn text(&self) -> String {
         self.terminal.backend().to_string()

@@ -20,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::fakes::{ScriptedEvent, ScriptedStream, calls, failure, play, words};
 use super::test_agent::{AgentFixture, TestAgent};
+use super::windowed_model::whole_text;
 
 /// A model that answers each conversation from a script of its own, by a word of its first message.
-struct RoutedModel {
+pub struct RoutedModel {
     routes: Mutex<Vec<(String, VecDeque<ScriptedStream>)>>,
     requests: Mutex<Vec<ProviderRequest>>,
 }
@@ -34,7 +35,7 @@ impl Provider for RoutedModel {
         request: ProviderRequest,
         _: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let first = request.messages.first().map(|message| message.text()).unwrap_or_default();
+        let first = whole_text(&request.messages[..1]);
         self.requests.lock().unwrap().push(request);
         let mut routes = self.routes.lock().unwrap();
         let route = routes.iter_mut().find(|(word, _)| first.contains(word));
@@ -45,7 +46,7 @@ impl Provider for RoutedModel {
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
         let model = |name: &str| ModelInfo {
             id: name.to_owned(),
-            context_window: Some(1_000_000),
+            context_window: Some(64_000),
             ..ModelInfo::default()
         };
         Ok(vec![model("test-model"), model("small-model")])
@@ -61,15 +62,15 @@ impl Provider for RoutedModel {
 }
 
 impl RoutedModel {
-    fn requests_with(&self, word: &str) -> Vec<ProviderRequest> {
+    pub fn requests_with(&self, word: &str) -> Vec<ProviderRequest> {
         let all = self.requests.lock().unwrap();
-        let is_it = |request: &&ProviderRequest| request.messages[0].text().contains(word);
+        let is_it = |request: &&ProviderRequest| whole_text(&request.messages[..1]).contains(word);
         all.iter().filter(is_it).cloned().collect()
     }
 }
 
 /// A fixture whose model answers by these scripts.
-fn scripted(
+pub fn scripted(
     fixture: AgentFixture,
     routes: &[(&str, &[ScriptedStream])],
 ) -> (AgentFixture, Arc<RoutedModel>) {
@@ -81,19 +82,19 @@ fn scripted(
     (AgentFixture { provider: Some(model.clone()), ..fixture }, model)
 }
 
-fn start(id: &'static str, prompt: &str, more: &Value) -> (&'static str, &'static str, Value) {
+pub fn start(id: &'static str, prompt: &str, more: &Value) -> (&'static str, &'static str, Value) {
     let mut input = json!({"description": format!("do {prompt}"), "prompt": prompt});
     input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     (id, "Agent", input)
 }
 
-fn usage(tokens: u64) -> ScriptedEvent {
+pub fn usage(tokens: u64) -> ScriptedEvent {
     let usage = TokenUsage { input: tokens, output: 1, ..TokenUsage::default() };
     ScriptedEvent::Event(StreamEvent::Usage(usage))
 }
 
 /// How the agent of a call stands, as last told.
-fn stands(agent: &TestAgent, call: &str) -> SubagentSummary {
+pub fn stands(agent: &TestAgent, call: &str) -> SubagentSummary {
     let of_it = agent.events.iter().rev().find_map(|event| match event {
         AgentEvent::Subagent(summary) if summary.call.as_str() == call => Some(summary.clone()),
         _ => None,
@@ -101,12 +102,12 @@ fn stands(agent: &TestAgent, call: &str) -> SubagentSummary {
     *of_it.unwrap_or_else(|| panic!("nothing was told of {call}"))
 }
 
-async fn open(fixture: &AgentFixture) -> TestAgent {
+pub async fn open(fixture: &AgentFixture) -> TestAgent {
     fixture.open(InitialSession::New).await
 }
 
 /// The log of the agent of a call.
-fn log_of(fixture: &AgentFixture, summary: &SubagentSummary) -> Vec<LogRecord> {
+pub fn log_of(fixture: &AgentFixture, summary: &SubagentSummary) -> Vec<LogRecord> {
     fixture.store.read(summary.session.unwrap()).unwrap().records
 }
 

@@ -110,6 +110,7 @@ impl CallAgents {
             journal: self.source.journal.clone(),
             events: events.clone(),
             deadline: kind.deadline,
+            silence: kind.silence,
         };
         agents.followers.spawn(follower.follow());
         if sent.is_err() || !agents.hold(id, child.clone()) {

@@ -43,7 +43,8 @@ impl ChildTemplate {
         let ceiling = if kind.is_read_only { ModeCeiling::Plan } else { ModeCeiling::Open };
         let permissions = Arc::new(self.permissions.for_child(ceiling));
         let registry = Arc::new(registry(&self.setup.registry, kind)?);
-        let parent = AgentParent { origin, permissions, watch: self.watch.clone() };
+        let parent =
+            AgentParent { kind: kind.name.clone(), origin, permissions, watch: self.watch.clone() };
         let mut setup = AgentSetup {
             registry,
             parent: Some(parent),

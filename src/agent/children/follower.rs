@@ -24,9 +24,6 @@ use crate::session::{
 use super::session_agents::{ChildAgent, ChildEnd, SessionAgents};
 use super::signs::ChildSign;
 
-/// How long a child may tell nothing at all; the longest command and the slowest server tell something
-/// before that.
-const SILENCE: Duration = Duration::from_secs(15 * 60);
 /// How long a child that is stopped may take to end by itself.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -43,6 +40,7 @@ pub(super) struct ChildFollower {
     /// The parent's.
     pub(super) events: AgentEventSender,
     pub(super) deadline: Duration,
+    pub(super) silence: Duration,
 }
 
 /// What is known of a child besides its summary.
@@ -52,6 +50,7 @@ struct ChildProgress {
     looked: Instant,
     /// The time that it may still work, as long as no question is open.
     time_left: Duration,
+    silence: Duration,
     asked: HashMap<ApprovalId, CallId>,
     spent: SpendingSum,
     text: String,
@@ -69,6 +68,7 @@ impl ChildFollower {
             heard: now,
             looked: now,
             time_left: self.deadline,
+            silence: self.silence,
             asked: HashMap::new(),
             spent: SpendingSum::default(),
             text: String::new(),
@@ -163,12 +163,15 @@ impl ChildFollower {
             self.tell(progress, |summary| summary.tool_calls += 1);
             return;
         }
+        // Of a response that was stopped, too: it is what the child had said by then.
+        if message.role == MessageRole::Assistant && message.source.is_main() {
+            let text = message.message().text();
+            if !text.trim().is_empty() {
+                progress.text = text;
+            }
+        }
         if message.stop_reason.is_none() {
             return;
-        }
-        let text = message.message().text();
-        if message.source.is_main() && !text.trim().is_empty() {
-            progress.text = text;
         }
         let spent = SpendingSum::of(message);
         progress.spent += spent;
@@ -209,8 +212,8 @@ impl ChildFollower {
         } else if progress.time_left.is_zero() {
             let reason = format!("Its time of {} s is over.", self.deadline.as_secs());
             self.stop(progress, SubagentState::OutOfTime, reason);
-        } else if progress.heard.elapsed() >= SILENCE {
-            let reason = format!("Nothing came from it for {} s.", SILENCE.as_secs());
+        } else if progress.heard.elapsed() >= self.silence {
+            let reason = format!("Nothing came from it for {} s.", self.silence.as_secs());
             self.stop(progress, SubagentState::Silent, reason);
         }
     }
@@ -269,7 +272,7 @@ impl ChildProgress {
         if let Some((_, _, since)) = &self.stopping {
             return Some(*since + STOP_TIMEOUT);
         }
-        self.asked.is_empty().then(|| (self.heard + SILENCE).min(self.looked + self.time_left))
+        self.asked.is_empty().then(|| (self.heard + self.silence).min(self.looked + self.time_left))
     }
 }
 
@@ -287,5 +290,47 @@ fn outcome(outcome: &TurnOutcome, text: &str) -> (SubagentState, String) {
         TurnOutcome::Budget(reason) => (SubagentState::OutOfBudget, reason.clone()),
         TurnOutcome::Failed(reason) => (SubagentState::Failed, reason.clone()),
         TurnOutcome::ModelFailed(failure) => (SubagentState::Failed, failure.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(now: Instant) -> ChildProgress {
+        ChildProgress {
+            began: now,
+            heard: now,
+            looked: now,
+            time_left: Duration::from_secs(60),
+            silence: Duration::from_secs(15),
+            asked: HashMap::new(),
+            spent: SpendingSum::default(),
+            text: String::new(),
+            stopping: None,
+            has_ended: false,
+        }
+    }
+
+    #[test]
+    fn no_limit_holds_while_the_user_is_asked_and_after_the_end() {
+        let now = Instant::now();
+        let mut child = progress(now);
+        assert_eq!(child.limit(), Some(now + Duration::from_secs(15)));
+        child.asked.insert(ApprovalId(1), CallId::new("c1"));
+        assert_eq!(child.limit(), None);
+        child.tick_silently();
+        assert_eq!(
+            child.time_left,
+            Duration::from_secs(60),
+            "the time of a question is not its own"
+        );
+        child.asked.clear();
+        child.time_left = Duration::from_secs(5);
+        assert_eq!(child.limit(), Some(child.looked + Duration::from_secs(5)));
+        child.stopping = Some((SubagentState::Silent, String::new(), now));
+        assert_eq!(child.limit(), Some(now + STOP_TIMEOUT), "it is not waited for without end");
+        child.has_ended = true;
+        assert_eq!(child.limit(), None);
     }
 }

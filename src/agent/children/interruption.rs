@@ -16,7 +16,7 @@ pub(in crate::agent) fn interrupted_note(records: &[LogRecord]) -> Option<Conten
     }
     let names: Vec<String> = open.iter().map(|agent| agent.name()).collect();
     let text = format!(
-        "Interrupted when slug ended, without a report: {}. Start them again only if their work is still \
+        "Interrupted when slug ended or this session was left, without a report: {}. Start them again only if their work is still \
          needed.",
         names.join("; ")
     );

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use super::*;
-use crate::domain::{CallId, CallInput, ContextWindow, EntryId, JobEnd, JobInfo, Message};
+use crate::domain::{AgentId, CallId, CallInput, ContextWindow, EntryId, JobEnd, JobInfo, Message};
 use crate::session::TurnEnd;
 
 fn recorded(entry: LogEntry) -> AgentEvent {
@@ -282,4 +282,43 @@ fn a_run_whose_time_is_up_exits_with_three_unless_it_answered() {
         assert_eq!((report.exit(), &result["error"]["kind"]), (exit, &kind), "{outcome:?}");
         assert_eq!(result["exit"], exit.code());
     }
+}
+
+#[test]
+fn each_line_of_an_agent_has_its_number_and_its_end_is_told_once() {
+    let agent = |state, tool_calls| {
+        AgentEvent::Subagent(Box::new(SubagentSummary {
+            agent: AgentId(7),
+            call: CallId::new("c1"),
+            session: None,
+            kind: "explore".into(),
+            task: "find the callers".into(),
+            model: None,
+            state,
+            in_background: false,
+            tool_calls,
+            tokens: 900,
+            cost: None,
+            elapsed_ms: 1_500,
+        }))
+    };
+    let (running, silent) = (SubagentState::Running, SubagentState::Silent);
+    let events =
+        [agent(running, 0), agent(running, 1), agent(silent, 1), ended(TurnOutcome::Answered)];
+    let (_, out, err) = play(OutputFormat::StreamJson, &events);
+    let lines: Vec<Value> = out.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_it: Vec<&Value> = lines.iter().filter(|line| line["type"] == "agent").collect();
+    assert_eq!(of_it.len(), 3);
+    for line in &of_it {
+        assert_eq!((&line["agent"], &line["call"]), (&json!(7), &json!("c1")), "{line}");
+    }
+    assert_eq!(of_it[2]["state"], "silent");
+    let told: Vec<&String> = err.iter().filter(|line| line.contains("find the callers")).collect();
+    assert_eq!(
+        told,
+        [
+            "Agent 7 (explore: find the callers) is running.",
+            "Agent 7 (explore: find the callers) is silent."
+        ]
+    );
 }

@@ -152,6 +152,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
             let ScreenModel { conversation, sidebar, shared, .. } = model;
+            started_agents::spends(conversation, &record);
             let (mut effects, replies) = take_record(conversation, sidebar, shared, &record);
             for reply in &replies {
                 effects.extend(keys::tell_dialogs(model, reply));

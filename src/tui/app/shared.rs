@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::SteerId;
-use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel, SubagentSummary};
+use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
 use super::geometry::ScreenGeometry;
@@ -17,6 +17,7 @@ use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::server_offers::ServerOffers;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
+use super::started_agents::StartedAgent;
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::tour::{TOUR_KEYS, TourForm, TourState};
@@ -60,8 +61,8 @@ pub struct SharedState {
     pub prompt_files: Arc<PromptLibraryReport>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
-    /// The agents that calls have started, in that order, each behind the agent that made the call.
-    pub started_agents: Vec<(AgentId, SubagentSummary)>,
+    /// The agents that calls have started, in that order.
+    pub started_agents: Vec<StartedAgent>,
     /// How many conversations are behind the one that is shown.
     pub behind: usize,
     /// Questions that wait behind the one on screen, each with the agent that asks.

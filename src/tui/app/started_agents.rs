@@ -2,12 +2,40 @@
 //! parent, and a line in it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::domain::{AgentId, NoticeLevel, SubagentSummary};
+use crate::domain::{AgentId, ModelName, NoticeLevel, RequestSource, SubagentSummary};
+use crate::session::LogRecord;
 
 use super::conversation::Conversation;
 use super::conversation::status::ConversationStatus;
 use super::shared::SharedState;
+
+/// An agent that a call has started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartedAgent {
+    /// The agent that made the call.
+    pub parent: AgentId,
+    pub summary: SubagentSummary,
+    /// When the summary came, on the screen's clock.
+    told_at: Duration,
+}
+
+impl StartedAgent {
+    /// How long it has run by now.
+    pub fn elapsed(&self, now: Duration) -> Duration {
+        let then = Duration::from_millis(self.summary.elapsed_ms);
+        match self.summary.state.is_running() {
+            true => then + now.saturating_sub(self.told_at),
+            false => then,
+        }
+    }
+}
+
+/// The agents that run now.
+pub fn running(shared: &SharedState) -> impl Iterator<Item = &StartedAgent> {
+    shared.started_agents.iter().filter(|it| it.summary.state.is_running())
+}
 
 /// Notes how an agent stands that a conversation has started. Returns the status of its own conversation,
 /// if it has none yet.
@@ -17,9 +45,11 @@ pub fn stands(
     summary: &SubagentSummary,
 ) -> Option<ConversationStatus> {
     parent.transcript.agent_stands(summary);
-    let known = shared.started_agents.iter_mut().find(|(_, known)| known.agent == summary.agent);
-    let Some((_, known)) = known else {
-        shared.started_agents.push((parent.agent, summary.clone()));
+    let told_at = shared.now;
+    let known = shared.started_agents.iter_mut().find(|known| known.summary.agent == summary.agent);
+    let Some(known) = known else {
+        let started = StartedAgent { parent: parent.agent, summary: summary.clone(), told_at };
+        shared.started_agents.push(started);
         return Some(ConversationStatus {
             title: Some(summary.name()),
             started_as: Some(summary.name()),
@@ -29,8 +59,9 @@ pub fn stands(
             ..ConversationStatus::default()
         });
     };
-    let has_ended = known.state.is_running() && !summary.state.is_running();
-    known.clone_from(summary);
+    let has_ended = known.summary.state.is_running() && !summary.state.is_running();
+    known.summary.clone_from(summary);
+    known.told_at = told_at;
     if has_ended && summary.in_background {
         let level =
             if summary.state.is_failure() { NoticeLevel::Warning } else { NoticeLevel::Info };
@@ -40,14 +71,25 @@ pub fn stands(
     None
 }
 
+/// Counts at once what an agent has spent that the conversation has started: the session's own sum comes
+/// with the next response.
+pub fn spends(parent: &mut Conversation, record: &LogRecord) {
+    let message = record.entry.as_message().filter(|it| it.source == RequestSource::Agent);
+    if let Some(message) = message {
+        let ConversationStatus { provider, model, spending, .. } = &mut parent.status;
+        let model = message.model.clone().unwrap_or_else(|| model.clone());
+        spending.take(record, message, ModelName { provider: provider.clone(), model });
+    }
+}
+
 /// Forgets the agents that a conversation has started: another session is open there.
 pub fn forget(
     parent: &Conversation,
     background: &mut BTreeMap<AgentId, Conversation>,
     shared: &mut SharedState,
 ) {
-    for (_, summary) in shared.started_agents.extract_if(.., |(by, _)| *by == parent.agent) {
-        background.remove(&summary.agent);
+    for it in shared.started_agents.extract_if(.., |it| it.parent == parent.agent) {
+        background.remove(&it.summary.agent);
     }
     shared.behind = background.len();
 }

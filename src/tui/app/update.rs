@@ -41,7 +41,7 @@ use super::shared::SharedState;
 use super::sidebar::Sidebar;
 use super::themes;
 use super::tour_progress;
-use super::{keys, line_input, mouse, sidebar, status_line, store_queries};
+use super::{keys, line_input, mouse, sidebar, started_agents, status_line, store_queries};
 use crate::services::sessions::SessionStoreResponse;
 use crate::services::store_query::StoreQueryResult;
 
@@ -314,7 +314,12 @@ fn follow_jobs(
 /// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let beat = match (&model.conversation.turn, model.shared.settings.motion) {
-        (TurnActivity::Idle, _) if !sending::is_busy(&model.conversation) => None,
+        (TurnActivity::Idle, _)
+            if !sending::is_busy(&model.conversation)
+                && started_agents::running(&model.shared).next().is_none() =>
+        {
+            None
+        }
         (
             TurnActivity::Idle | TurnActivity::Starting { .. } | TurnActivity::Running(_),
             MotionPreference::Full,

@@ -1,5 +1,7 @@
 //! Tests of the linear front end: from events and lines to printed lines.
 
+mod agents;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};

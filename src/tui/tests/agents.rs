@@ -5,11 +5,13 @@ use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{
-    AgentId, CallId, ContentBlock, Money, SessionId, SubagentState, SubagentSummary,
+    AgentId, CallId, ContentBlock, Message, MessageRole, Money, RequestSource, SessionId,
+    StopReason, SubagentState, SubagentSummary, TokenUsage,
 };
-use crate::tui::app::ScreenEffect;
+use crate::session::{LogEntry, MessageEntry, TurnOutcome};
+use crate::tui::app::{ScreenEffect, wake_at};
 use crate::tui::test_screen::{
-    AGENT, TURN, TestScreen, assistant, call, question, recorded, screen, user,
+    AGENT, TURN, TestScreen, assistant, call, question, record, recorded, screen, turn_end, user,
 };
 
 const SCOUT: AgentId = AgentId(7);
@@ -143,12 +145,111 @@ fn an_agent_of_another_process_is_opened_by_its_session() {
     let session = SessionId::generate();
     let old = SubagentSummary { session: Some(session), state: SubagentState::Done, ..scout() };
     let scene = two_started(100, 24).event(stands(&old));
-    let scene = scene.event(AgentEvent::Recorded(std::sync::Arc::new(
-        crate::tui::test_screen::turn_end(crate::session::TurnOutcome::Answered),
-    )));
+    let scene = scene.event(recorded(&turn_end(TurnOutcome::Answered)));
     let scene = scene.key("tab");
     let scene = (0..4).fold(scene, |scene, _| scene.key("up"));
     let scene = (0..6).fold(scene.clear_effects(), |scene, _| scene.key("enter").key("down"));
     let resumed = ScreenEffect::Agent(AGENT, AgentCommand::Resume { session });
     assert!(scene.effects.contains(&resumed), "{:?}", scene.effects);
+}
+
+/// The line under the header.
+fn strip(scene: &TestScreen) -> String {
+    scene.text().lines().nth(1).unwrap().trim_matches(['"', ' ']).to_owned()
+}
+
+/// Complaint 2: what agents take is seen while they run.
+#[test]
+fn a_line_under_the_header_tells_of_the_agents_that_run() {
+    let scene = two_started(80, 24);
+    assert_eq!(strip(&scene), "◐ explore: find the callers  12.3k $0.0200 0:41");
+    let both = scene.event(stands(&summary(CRITIC, "review", "read the whole diff")));
+    let line = strip(&both);
+    assert!(line.starts_with("◐ explore: find") && line.contains("…  12.3k $0.0200 0:41   ◐ "));
+    assert!(line.ends_with("◐ review: read the whole diff  0:00"), "{line}");
+    // The time goes on without any event.
+    let both = both.after(20_000);
+    assert!(strip(&both).contains("$0.0200 1:01"), "{}", strip(&both));
+    let none = both
+        .event(stands(&critic()))
+        .event(stands(&SubagentSummary { state: SubagentState::Done, ..scout() }));
+    assert!(!strip(&none).contains("explore"), "{}", strip(&none));
+}
+
+#[test]
+fn more_agents_than_the_line_has_room_for_are_counted() {
+    for (width, shown) in [(40, "+7"), (80, "+6"), (120, "+4"), (200, "+1")] {
+        let scene = (0..8).fold(screen(width, 24), |scene, at| {
+            let it = summary(AgentId(20 + at), "general", "rename Order to Purchase everywhere");
+            scene.event(stands(&SubagentSummary { tokens: 123_456, ..it }))
+        });
+        let line = strip(&scene);
+        assert!(line.starts_with("◐ general: ") && line.ends_with(shown), "{line}");
+    }
+    // There is no room for it on the lowest screens.
+    let low = screen(80, 12).event(stands(&scout()));
+    assert!(!strip(&low).contains("explore"), "{}", low.text());
+}
+
+#[test]
+fn the_line_marks_an_agent_that_waits_for_an_answer_and_keeps_hostile_names_apart() {
+    let hostile = SubagentSummary { task: "x\u{1b}[31m\ny".into(), ..scout() };
+    let scene = screen(100, 24).event(stands(&hostile));
+    assert!(strip(&scene).starts_with("◐ explore: x"), "{}", strip(&scene));
+    assert!(!scene.text().contains('\u{1b}'));
+    let scene = scene.event_of(SCOUT, question(1, "make all"));
+    assert!(strip(&scene).starts_with("? explore: x"), "{}", strip(&scene));
+}
+
+#[test]
+fn the_clock_runs_while_an_agent_in_the_background_works_and_stops_with_it() {
+    let scene = screen(80, 24);
+    assert_eq!(wake_at(&scene.model), None);
+    let works = SubagentSummary { in_background: true, ..scout() };
+    let scene = scene.event(stands(&works));
+    assert!(wake_at(&scene.model).is_some());
+    let ended = SubagentSummary { state: SubagentState::Silent, ..works };
+    let scene = scene.event(stands(&ended)).after(10_000);
+    assert_eq!(wake_at(&scene.model), None);
+}
+
+/// Complaint 2: the header of its parent counts what an agent spends with each of its responses.
+#[test]
+fn what_an_agent_spends_is_in_the_header_at_once() {
+    let mut message =
+        MessageEntry::new(Message { role: MessageRole::Assistant, content: Vec::new() });
+    message.source = RequestSource::Agent;
+    message.stop_reason = Some(StopReason::EndTurn);
+    message.usage = Some(TokenUsage { input: 1_000, ..TokenUsage::default() });
+    message.cost = "$0.75".parse::<Money>().ok();
+    let paid = record(LogEntry::Message(message));
+    two_started(120, 24).hides("$0.75").event(recorded(&paid)).shows("$0.75");
+}
+
+/// Complaint 13: screens that flicker, and memory that grows with each agent's stream.
+#[test]
+fn the_stream_of_an_agent_lays_nothing_out_in_the_conversation_of_its_parent() {
+    let scene = two_started(80, 24);
+    let before = (scene.layout_count(), scene.text());
+    let piece = || AgentEvent::Text { turn: TURN, text: "and one more ".into() };
+    let scene = (0..200).fold(scene, |scene, _| scene.event_of(SCOUT, piece()));
+    assert_eq!((scene.layout_count(), scene.text()), before);
+}
+
+/// Complaint 7: in the transcript of a log that has no end of it, an agent does not run.
+#[test]
+fn an_agent_of_a_log_without_its_end_is_interrupted() {
+    let input = json!({"description": "find the callers", "prompt": "p"});
+    let started = call("c7", "Agent", input);
+    let mut info = crate::tui::test_screen::done("Agent", 10);
+    info.agent = Some(Box::new(SubagentSummary { in_background: true, ..scout() }));
+    let records = vec![
+        user("Who calls parse()?"),
+        assistant(vec![ContentBlock::ToolUse(started)]),
+        crate::tui::test_screen::result("c7", "works in the background", info),
+    ];
+    let session = SessionId::generate();
+    let opened = AgentEvent::SessionOpened { session, records: std::sync::Arc::new(records) };
+    let scene = screen(100, 24).event(opened).shows("interrupted").hides("running");
+    assert!(!strip(&scene).contains("explore"), "{}", strip(&scene));
 }

@@ -113,7 +113,7 @@ fn idle_words(model: &ScreenModel) -> String {
 /// Whether the conversation in front is that of an agent which a call has started.
 fn is_started_agent(model: &ScreenModel) -> bool {
     let front = model.conversation.agent;
-    model.shared.started_agents.iter().any(|(_, summary)| summary.agent == front)
+    model.shared.started_agents.iter().any(|it| it.summary.agent == front)
 }
 
 /// The cells of the input's text: the prompt is on their left.

@@ -5,6 +5,7 @@
 //! items go first.
 
 pub mod activity;
+mod agent_strip;
 pub mod blocks;
 pub mod closing_line;
 pub mod completion;
@@ -55,6 +56,7 @@ pub use paint::RoleStyles;
 #[derive(Debug, Clone, Copy)]
 struct ScreenRowAreas {
     header: Rect,
+    agents: Rect,
     header_rule: Rect,
     transcript: Rect,
     activity: Rect,
@@ -100,6 +102,7 @@ pub fn view(
     let buffer = frame.buffer_mut();
     buffer.set_style(area, styles.style(StyleRole::Screen));
     header::draw(model, styles, rows.header, buffer);
+    agent_strip::draw(model, styles, rows.agents, buffer);
     paint::rule(rows.header_rule, styles, buffer);
     transcript::draw(model, layouts, behind, talk, buffer, &mut shown);
     geometry.panel = panel.map(|area| side_panel::draw(model, behind, area, buffer));
@@ -195,6 +198,7 @@ impl ScreenRowAreas {
         let whole = |row: Rect| Rect { x: area.x, width: area.width, ..row };
         Self {
             header: whole(self.header),
+            agents: whole(self.agents),
             header_rule: whole(self.header_rule),
             hints: whole(self.hints),
             ..self
@@ -214,6 +218,7 @@ impl ScreenRowAreas {
             Rect { x: area.x, y: top - height, width: area.width, height }
         };
         let header = from_top(heights.header);
+        let agents = from_top(heights.agents);
         let header_rule = from_top(heights.header_rule);
         let mut from_bottom = |height: u16| {
             let height = height.min(bottom.saturating_sub(top));
@@ -231,7 +236,19 @@ impl ScreenRowAreas {
         let activity = from_bottom(heights.activity);
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
-        Self { header, header_rule, transcript, activity, queue, dock, tour, rule, input, hints }
+        Self {
+            header,
+            agents,
+            header_rule,
+            transcript,
+            activity,
+            queue,
+            dock,
+            tour,
+            rule,
+            input,
+            hints,
+        }
     }
 }
 
@@ -246,6 +263,8 @@ enum ChatDock {
 #[derive(Debug, Clone, Copy)]
 struct RowHeights {
     header: u16,
+    /// The strip of agents that run.
+    agents: u16,
     header_rule: u16,
     activity: u16,
     queue: u16,
@@ -271,6 +290,7 @@ impl RowHeights {
         let is_said = is_docked && activity::says_only_that_a_question_waits(model);
         Self {
             header: edge,
+            agents: tall * agent_strip::height(model),
             header_rule: tall,
             activity: if is_said { 0 } else { activity::height(model) },
             queue: queue::height(model),
@@ -287,7 +307,8 @@ impl RowHeights {
     fn dock_room(self, height: u16) -> u16 {
         let above = if self.header == 0 { 0 } else { self.queue + self.activity };
         let around =
-            self.header + self.header_rule + self.tour + self.rule + self.input + self.gap + 1;
+            self.header + self.agents + self.header_rule + self.tour + self.rule + self.input;
+        let around = around + self.gap + 1;
         height.saturating_sub(around + above + self.least_transcript)
     }
 }

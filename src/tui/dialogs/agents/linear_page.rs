@@ -14,8 +14,9 @@ pub(super) fn linear_page(around: DialogView<'_>) -> LinearPage {
     } else {
         out.push(LabelledLine::new(LineLabel::Note, format!("Agents: {}.", started.len())));
     }
-    for (_, summary) in started {
-        let text = format!("{}. {}: {}", summary.agent, summary.name(), view::told(summary));
+    for it in started {
+        let told = view::told(it, around.shared.shown_now());
+        let text = format!("{}. {}: {told}", it.summary.agent, it.summary.name());
         out.push(LabelledLine::new(LineLabel::Continuation, line(&text)));
     }
     LinearPage { key: "agents".to_owned(), lines: out }

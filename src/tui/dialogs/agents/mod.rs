@@ -14,6 +14,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, AgentsKey, KeyPlace, KeyPress, Keymap};
 use crate::tui::app::shared::SharedState;
+use crate::tui::app::started_agents::StartedAgent;
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLifetime, DialogView,
@@ -34,31 +35,31 @@ pub struct AgentsPage {
 pub enum AgentRow<'a> {
     /// The agent that the user talks to, which has started the others.
     Main(AgentId),
-    Started(&'a SubagentSummary),
+    Started(&'a StartedAgent),
 }
 
 impl AgentRow<'_> {
     fn agent(&self) -> AgentId {
         match self {
             Self::Main(agent) => *agent,
-            Self::Started(summary) => summary.agent,
+            Self::Started(started) => started.summary.agent,
         }
     }
 }
 
 /// Opens the page on the agent in front, or on the one that was started last.
 pub fn open(front: AgentId, shared: &SharedState) -> AgentsPage {
-    let is_started = |(_, summary): &&(AgentId, SubagentSummary)| summary.agent == front;
-    let last = shared.started_agents.last().map(|(_, summary)| summary.agent);
-    let in_front = shared.started_agents.iter().find(is_started).map(|_| front);
+    let started = &shared.started_agents;
+    let last = started.last().map(|it| it.summary.agent);
+    let in_front = started.iter().any(|it| it.summary.agent == front).then_some(front);
     AgentsPage { selected: in_front.or(last), stopping: None, guard: QuestionGuard::default() }
 }
 
 /// The rows of the page; none where no agent was started.
 pub fn rows(shared: &SharedState) -> Vec<AgentRow<'_>> {
     let started = &shared.started_agents;
-    let main = started.first().map(|(parent, _)| AgentRow::Main(*parent));
-    let others = started.iter().map(|(_, summary)| AgentRow::Started(summary));
+    let main = started.first().map(|first| AgentRow::Main(first.parent));
+    let others = started.iter().map(AgentRow::Started);
     main.into_iter().chain(others).collect()
 }
 
@@ -70,7 +71,7 @@ impl AgentsPage {
 
     /// The agent of which it is asked whether to stop it.
     pub fn asked<'a>(&self, shared: &'a SharedState) -> Option<&'a SubagentSummary> {
-        let mut all = shared.started_agents.iter().map(|(_, summary)| summary);
+        let mut all = shared.started_agents.iter().map(|it| &it.summary);
         all.find(|it| Some(it.agent) == self.stopping && it.state.is_running())
     }
 
@@ -83,7 +84,9 @@ impl AgentsPage {
     /// Asks whether to stop the selected agent; the same key again stops it.
     fn stop(&mut self, shared: &SharedState) -> Vec<Intent> {
         let rows = rows(shared);
-        let Some(AgentRow::Started(summary)) = rows.get(self.at(&rows)) else { return Vec::new() };
+        let Some(AgentRow::Started(StartedAgent { summary, .. })) = rows.get(self.at(&rows)) else {
+            return Vec::new();
+        };
         let id = summary.agent;
         if !summary.state.is_running() {
             let text = format!("{} has ended already.", summary.name());
@@ -105,7 +108,7 @@ impl AgentsPage {
         let rows = rows(shared);
         match rows.get(self.at(&rows)) {
             Some(AgentRow::Main(agent)) => vec![Intent::Close, Intent::ShowAgent(*agent, None)],
-            Some(AgentRow::Started(summary)) => {
+            Some(AgentRow::Started(StartedAgent { summary, .. })) => {
                 vec![Intent::Close, Intent::ShowAgent(summary.agent, summary.session)]
             }
             None => Vec::new(),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::domain::SubagentSummary;
 use crate::tui::app::conversation::status::clock;
 use crate::tui::app::keymap::AgentsKey;
+use crate::tui::app::started_agents::StartedAgent;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::layout::{StyleRole, plain};
 use crate::tui::view::blocks::harmless;
@@ -30,9 +30,9 @@ pub fn draw(page: &AgentsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>)
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let row = |at: u16| Rect { y: area.y + at, height: u16::from(at < area.height), ..inner };
     let rule = Rect { x: area.x, width: area.width, ..row(1) };
-    let shown = rows(around.shared);
+    let (shown, now) = (rows(around.shared), around.shared.shown_now());
     let started = around.shared.started_agents.iter();
-    let running = started.filter(|(_, summary)| summary.state.is_running()).count();
+    let running = started.filter(|it| it.summary.state.is_running()).count();
     let right = match page.asked(around.shared) {
         Some(summary) => {
             let key = around.shared.settings.keys.key(AgentsKey::Stop);
@@ -64,14 +64,15 @@ pub fn draw(page: &AgentsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>)
             AgentRow::Main(_) => {
                 (vec![mark, span("main conversation", StyleRole::Text)], Vec::new())
             }
-            AgentRow::Started(summary) => {
+            AgentRow::Started(started) => {
+                let summary = &started.summary;
                 let sign = if summary.state.is_running() { "◐ " } else { "● " };
                 let role = agent_role(summary.state);
                 let name = span(harmless(&summary.name()), StyleRole::Text);
                 let right = match inner.width < NARROW {
                     true => vec![span(summary.state.words(), role)],
                     false => {
-                        let rest = format!("  {}  {}", summary.figures(), time(summary));
+                        let rest = format!("  {}  {}", summary.figures(), time(started, now));
                         vec![span(summary.state.words(), role), span(rest, StyleRole::Muted)]
                     }
                 };
@@ -84,10 +85,11 @@ pub fn draw(page: &AgentsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>)
 }
 
 /// How an agent stands and what it has taken.
-pub(super) fn told(summary: &SubagentSummary) -> String {
-    format!("{}, {}, {}", summary.state.words(), summary.figures(), time(summary))
+pub(super) fn told(started: &StartedAgent, now: Duration) -> String {
+    let summary = &started.summary;
+    format!("{}, {}, {}", summary.state.words(), summary.figures(), time(started, now))
 }
 
-fn time(summary: &SubagentSummary) -> String {
-    clock(Duration::from_millis(summary.elapsed_ms))
+fn time(started: &StartedAgent, now: Duration) -> String {
+    clock(started.elapsed(now))
 }
