@@ -12,6 +12,7 @@ mod context_notes;
 mod edit_diagnostics;
 mod fakes;
 mod faults;
+mod fork_agents;
 mod hooks;
 mod images;
 mod inner_calls;

@@ -34,6 +34,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         | SlashCommand::New
         | SlashCommand::Sessions(_)
         | SlashCommand::Fork(_)
+        | SlashCommand::ForkAgent(_)
         | SlashCommand::Model(_)
         | SlashCommand::Connect
         | SlashCommand::Mode(_)

@@ -279,6 +279,7 @@ impl Agent {
                 }
                 self.session_changed(&left, "resume");
             }
+            AgentCommand::ForkAgent { text } => self.fork_agent(text).await,
             AgentCommand::PlanRewind(to) => self.plan_rewind(to).await,
             AgentCommand::Rewind { plan, what } => self.rewind(plan, what).await,
             AgentCommand::Reject { plan, rejected } => self.reject_changes(plan, rejected).await,
@@ -330,6 +331,7 @@ impl Agent {
             | AgentCommand::NewSession
             | AgentCommand::Resume { .. }
             | AgentCommand::Fork { .. }
+            | AgentCommand::ForkAgent { .. }
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
             | AgentCommand::Reject { .. }
@@ -579,18 +581,6 @@ impl Agent {
         self.permissions.set_mode(mode);
         self.session.note(LogEntry::Mode { mode }).await;
         self.events.send(AgentEvent::ModeChanged(mode));
-    }
-
-    /// Gives the session a title. The title is an entry of the log, so a session without a log can
-    /// have none.
-    async fn set_title(&mut self, title: String) {
-        if let Some(reason) = self.session.read_only.clone() {
-            self.error(reason);
-        } else if self.session.has_log() {
-            self.session.note(LogEntry::Title { title }).await;
-        } else {
-            self.error("A session starts with its first message. Rename it after that.");
-        }
     }
 
     pub(super) fn error(&self, text: impl Into<String>) {

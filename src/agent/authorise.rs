@@ -150,7 +150,11 @@ async fn check_by_hooks(
     origin: ArgumentsOrigin,
 ) -> Result<(CallPlan, CallProvenance), ToolOutput> {
     let (input, provenance) = call_hooks::before(gate, call, (plan.input.clone(), origin)).await?;
-    Ok((plan.with_input(input, gate.place())?, provenance))
+    let plan = plan.with_input(input, gate.place())?;
+    match gate.fork.and_then(|fork| fork.refusal(&plan.call.name)) {
+        Some(reason) => Err(denied(reason)),
+        None => Ok((plan, provenance)),
+    }
 }
 
 /// Plans a call with arguments that are not the model's, and runs the hooks on them.

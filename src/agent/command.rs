@@ -63,6 +63,9 @@ pub enum AgentCommand {
     Resume { session: SessionId },
     /// Forks a session and opens the fork.
     Fork { session: SessionId, at: ForkPosition },
+    /// Starts an agent in the background that is a fork of the conversation and gets this message;
+    /// `Subagent` tells how it stands.
+    ForkAgent { text: UserInput },
     /// Plans a rewind, or its reversal, without doing it; `RewindPlanned` answers.
     PlanRewind(RewindDestination),
     /// Does a rewind that was planned.
@@ -119,6 +122,7 @@ impl AgentCommand {
         match self {
             Self::NewSession | Self::Resume { .. } | Self::Fork { .. } => true,
             Self::PlanRewind(_)
+            | Self::ForkAgent { .. }
             | Self::SetMode(_)
             | Self::SetTitle(_)
             | Self::UseModel(_)

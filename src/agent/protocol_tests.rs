@@ -203,6 +203,7 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::NewSession,
         AgentCommand::Resume { session },
         AgentCommand::Fork { session, at: ForkPosition::After(EntryId::generate()) },
+        AgentCommand::ForkAgent { text: "look there".into() },
         AgentCommand::PlanRewind(RewindDestination::Last),
         AgentCommand::Rewind { plan: plan(), what: RewindScope::Files },
         AgentCommand::PlanReview(ReviewScope::LastTurn),

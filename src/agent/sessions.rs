@@ -67,6 +67,18 @@ impl Agent {
         self.events.notice(NoticeLevel::Info, saved);
     }
 
+    /// Gives the session a title. The title is an entry of the log, so a session without a log can
+    /// have none.
+    pub(super) async fn set_title(&mut self, title: String) {
+        if let Some(reason) = self.session.read_only.clone() {
+            self.error(reason);
+        } else if self.session.has_log() {
+            self.session.note(LogEntry::Title { title }).await;
+        } else {
+            self.error("A session starts with its first message. Rename it after that.");
+        }
+    }
+
     /// Opens the session that the command line names. When that fails, an interactive run begins an
     /// empty session and shows the reason.
     pub(super) async fn resume_or_new(&mut self, session: SessionId) {
@@ -100,6 +112,11 @@ impl Agent {
         let (active, loaded, shown) = self.load(session).await?;
         let left = self.leave_session().await;
         self.session = active;
+        if self.setup.parent.is_some() {
+            // What a fork has of its parent's log runs on there.
+            self.session.interrupted_agents = None;
+            self.session.lost_jobs.clear();
+        }
         self.allowance.begin_session();
         self.take_over_model().await;
         let read_only = self.session.read_only.clone();

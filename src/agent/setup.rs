@@ -23,6 +23,7 @@ use crate::tools::{
     WorkingDirectory,
 };
 
+use super::children::fork_limits::ForkLimits;
 use super::permission_state::PermissionState;
 use super::provider_set::AgentProviderSet;
 use super::sandbox_in_force::SandboxInForce;
@@ -45,6 +46,8 @@ pub struct AgentParent {
     pub(super) origin: SpawnOrigin,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) watch: Arc<FolderWatcher>,
+    /// Of a fork: what the gate keeps it from, since it has all tools of its parent.
+    pub(super) fork: Option<ForkLimits>,
 }
 
 /// The settings and services of one agent.

@@ -21,6 +21,7 @@ use crate::tools::{
 };
 
 use super::approvals::{PendingApprovals, PendingQuestions};
+use super::children::fork_limits::ForkLimits;
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
 use super::hooks::SessionHooks;
@@ -60,6 +61,8 @@ pub(super) struct ToolGate {
     pub(super) scratch: Option<PathBuf>,
     pub(super) escalation: Option<SandboxInForce>,
     pub(super) permissions: Arc<PermissionState>,
+    /// What a fork may not do, whatever the rules say.
+    pub(super) fork: Option<ForkLimits>,
     pub(super) approvals: Arc<PendingApprovals>,
     pub(super) questions: Arc<PendingQuestions>,
     pub(super) watch: Arc<FolderWatcher>,

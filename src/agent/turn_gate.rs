@@ -55,6 +55,7 @@ impl Agent {
             scratch: scratch_path.map(Path::to_owned),
             escalation: self.setup.escalation.clone(),
             permissions: self.permissions.clone(),
+            fork: self.setup.parent.as_ref().and_then(|parent| parent.fork),
             approvals: self.approvals.clone(),
             questions: self.questions.clone(),
             watch: self.watch.clone(),
@@ -71,7 +72,7 @@ impl Agent {
     }
 
     /// What the calls of a turn start agents from.
-    fn child_source(
+    pub(super) fn child_source(
         &self,
         turn: TurnId,
         journal: Arc<SessionJournal>,

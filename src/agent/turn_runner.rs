@@ -534,6 +534,7 @@ impl Agent {
             | AgentCommand::NewSession
             | AgentCommand::Resume { .. }
             | AgentCommand::Fork { .. }
+            | AgentCommand::ForkAgent { .. }
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
             | AgentCommand::Reject { .. }

@@ -67,7 +67,7 @@ const TABLE: &[CommandRow] = &[
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::BetweenTurns,
         summary: "fork this session, here or at an earlier message",
-        read: |given| Ok(SlashCommand::Fork(given.map(message_argument).transpose()?)),
+        read: fork,
     },
     CommandRow {
         name: "model",
@@ -330,6 +330,9 @@ const TABLE: &[CommandRow] = &[
     },
 ];
 
+/// What `/fork` takes before a text for an agent in the background.
+const IN_BACKGROUND: &str = "--background";
+
 impl CommandPart {
     /// The commands that are part of slug.
     pub fn built_in() -> Self {
@@ -377,6 +380,17 @@ fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
     }
     let number = given.parse().ok().filter(|number| *number > 0);
     number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
+}
+
+/// `--background` in front of a text has an agent work on that text; anything else names a message.
+fn fork(given: Option<&str>) -> Result<SlashCommand, SlashCommandError> {
+    let words = given.unwrap_or_default();
+    let (first, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    match (first, text.trim()) {
+        (IN_BACKGROUND, "") => Err(SlashCommandError::ForkText),
+        (IN_BACKGROUND, text) => Ok(SlashCommand::ForkAgent(text.to_owned())),
+        _ => Ok(SlashCommand::Fork(given.map(message_argument).transpose()?)),
+    }
 }
 
 /// `session` stands for the whole session.

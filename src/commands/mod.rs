@@ -25,6 +25,8 @@ pub enum SlashCommand {
     Sessions(Option<SessionId>),
     /// Forks the open session: all of it, or before a message.
     Fork(Option<MessageArgument>),
+    /// Has a fork of the session work on this in the background.
+    ForkAgent(String),
     /// Changes the model, or asks which.
     Model(Option<String>),
     /// Opens the page that connects models.
@@ -217,6 +219,9 @@ pub enum SlashCommandError {
     /// `/rename` without a title.
     #[error("Type a title after /rename.")]
     Title,
+    /// `/fork --background` without a text.
+    #[error("Type what the fork is to do after /fork --background.")]
+    ForkText,
     /// The command takes no argument.
     #[error("/{0} takes no arguments.")]
     NoArgument(String),
@@ -358,6 +363,17 @@ mod tests {
             ),
             ("/fork", Some(Ok(SlashCommand::Fork(None)))),
             ("/fork 3", Some(Ok(SlashCommand::Fork(Some(MessageArgument::Nth(3)))))),
+            (
+                "/fork --background  look there ",
+                Some(Ok(SlashCommand::ForkAgent("look there".into()))),
+            ),
+            ("/fork --background", Some(Err(SlashCommandError::ForkText))),
+            (
+                "/fork --backgrounds",
+                Some(Ok(SlashCommand::Fork(Some(MessageArgument::Containing(
+                    "--backgrounds".into(),
+                ))))),
+            ),
             ("/fork 0", Some(Err(SlashCommandError::Earlier))),
             (
                 "/rewind 3 free items",

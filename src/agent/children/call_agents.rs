@@ -13,7 +13,7 @@ use crate::agent::agent_loop::spawn_into;
 use crate::agent::event_queue::AgentEventSender;
 use crate::agent::journal::SessionJournal;
 use crate::agent::tool_gate::{ChildStarters, Interactivity};
-use crate::agent::{AgentCommand, AgentEvent, AgentHandle};
+use crate::agent::{AgentCommand, AgentEvent, AgentHandle, AgentSetup};
 use crate::domain::{
     AgentId, CallId, SessionId, SpawnOrigin, SubagentState, SubagentSummary, ToolOutput, TurnId,
     first_line,
@@ -51,47 +51,25 @@ impl ChildStarters for ChildSource {
     }
 }
 
-/// Starts agents for one call.
-struct CallAgents {
-    source: ChildSource,
-    call: CallId,
-}
-
-impl CallAgents {
-    /// Starts the child. `Err` is what the model is told where none can be.
-    fn spawn(&self, order: SubagentOrder) -> Result<Arc<ChildAgent>, String> {
-        let ChildSource { template, agents, directory, session, turn, events, .. } = &self.source;
-        let kind = template.types().get(order.kind.as_deref())?;
-        let origin = SpawnOrigin { session: *session, call: self.call.clone() };
-        let setup = template.child(kind, order.model.as_deref(), origin)?;
-        agents.reserve(*turn)?;
-        // Without a user nobody would be there when the report comes.
-        let in_background = self.source.interactivity == Interactivity::Interactive
-            && order.in_background.unwrap_or(kind.in_background);
-        let id = AgentId::generate();
-        let task: String = first_line(&order.description).chars().take(MAX_TASK).collect();
-        let summary = SubagentSummary {
-            agent: id,
-            call: self.call.clone(),
-            session: None,
-            kind: kind.name.clone(),
-            task,
-            model: setup.model.clone().filter(|_| order.model.or(kind.model.clone()).is_some()),
-            state: SubagentState::Running,
-            in_background,
-            tool_calls: 0,
-            tokens: 0,
-            cost: None,
-            elapsed_ms: 0,
-        };
+impl ChildSource {
+    /// Starts a child, for which there is a place, and has it followed. `Err` is what the model is told
+    /// where none can be.
+    pub(super) fn launch(
+        &self,
+        setup: AgentSetup,
+        (session, first): (InitialSession, AgentCommand),
+        summary: SubagentSummary,
+        (deadline, silence): (Duration, Duration),
+    ) -> Result<Arc<ChildAgent>, String> {
+        let Self { agents, directory, events, .. } = self;
+        let (id, call, in_background) =
+            (summary.agent, summary.call.clone(), summary.in_background);
         // Before the child's own first event, which is for its conversation.
         events.send(AgentEvent::Subagent(Box::new(summary.clone())));
         let (signs, heard) = mpsc::unbounded_channel();
         let outbox = events.for_agent(id).with_signs(signs);
-        let AgentHandle { commands, stop, task, .. } =
-            spawn_into(setup, InitialSession::New, outbox);
+        let AgentHandle { commands, stop, task, .. } = spawn_into(setup, session, outbox);
         directory.add(id, &commands, stop.clone());
-        let first = AgentCommand::Send { text: order.prompt.into() };
         let sent = commands.try_send(first.to(id));
         let child = Arc::new(ChildAgent {
             summary: Mutex::new(summary),
@@ -105,12 +83,12 @@ impl CallAgents {
             agents: Arc::downgrade(agents),
             signs: heard,
             task,
-            turn: *turn,
-            call: self.call.clone(),
-            journal: self.source.journal.clone(),
+            turn: self.turn,
+            call,
+            journal: self.journal.clone(),
             events: events.clone(),
-            deadline: kind.deadline,
-            silence: kind.silence,
+            deadline,
+            silence,
         };
         agents.followers.spawn(follower.follow());
         if sent.is_err() || !agents.hold(id, child.clone()) {
@@ -119,6 +97,34 @@ impl CallAgents {
             return Err("The session was left. Do not retry.".to_owned());
         }
         Ok(child)
+    }
+}
+
+/// Starts agents for one call.
+struct CallAgents {
+    source: ChildSource,
+    call: CallId,
+}
+
+impl CallAgents {
+    /// Starts the child. `Err` is what the model is told where none can be.
+    fn spawn(&self, order: SubagentOrder) -> Result<Arc<ChildAgent>, String> {
+        let ChildSource { template, agents, session, turn, .. } = &self.source;
+        let kind = template.types().get(order.kind.as_deref())?;
+        let origin = SpawnOrigin { session: *session, call: self.call.clone() };
+        let setup = template.child(kind, order.model.as_deref(), origin)?;
+        agents.reserve(*turn)?;
+        // Without a user nobody would be there when the report comes.
+        let in_background = self.source.interactivity == Interactivity::Interactive
+            && order.in_background.unwrap_or(kind.in_background);
+        let summary = SubagentSummary {
+            model: setup.model.clone().filter(|_| order.model.or(kind.model.clone()).is_some()),
+            in_background,
+            ..begun(self.call.clone(), &kind.name, &order.description)
+        };
+        let first = AgentCommand::Send { text: order.prompt.into() };
+        let start = (InitialSession::New, first);
+        self.source.launch(setup, start, summary, (kind.deadline, kind.silence))
     }
 
     /// Waits for the end of a child, which a stop of the call brings about.
@@ -148,6 +154,24 @@ impl SubagentStarter for CallAgents {
         }
         let end = self.end_of(&child).await;
         report::output(&child.summary(), &end)
+    }
+}
+
+/// The summary of an agent that begins with its task.
+pub(super) fn begun(call: CallId, kind: &str, task: &str) -> SubagentSummary {
+    SubagentSummary {
+        state: SubagentState::Running,
+        agent: AgentId::generate(),
+        kind: kind.to_owned(),
+        task: first_line(task).chars().take(MAX_TASK).collect(),
+        call,
+        in_background: false,
+        session: None,
+        model: None,
+        tool_calls: 0,
+        elapsed_ms: 0,
+        tokens: 0,
+        cost: None,
     }
 }
 

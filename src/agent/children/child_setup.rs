@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::fork_agent::FORK;
+use super::fork_limits::ForkLimits;
 use crate::agent::permission_state::{ModeCeiling, PermissionState};
 use crate::agent::setup::{AgentParent, AgentSetup, ModelPin};
 use crate::context;
@@ -29,6 +31,29 @@ impl ChildTemplate {
         &self.setup.subagents
     }
 
+    /// The setup of a fork: what its requests begin with is the same as its parent's, byte for byte.
+    pub(super) fn fork(&self, origin: SpawnOrigin, limits: ForkLimits) -> AgentSetup {
+        let permissions = Arc::new(self.permissions.for_child(ModeCeiling::Open));
+        let watch = self.watch.clone();
+        AgentSetup {
+            // The same array; what its rules deny is its own.
+            registry: Arc::new(self.setup.registry.narrowed(|_| true)),
+            parent: Some(AgentParent {
+                kind: FORK.to_owned(),
+                origin,
+                permissions,
+                watch,
+                fork: Some(limits),
+            }),
+            model_pin: ModelPin::Explicit,
+            last_models: None,
+            budgets: AgentBudgets::default(),
+            model_titles: false,
+            notices: Vec::new(),
+            ..self.setup.as_ref().clone()
+        }
+    }
+
     /// The setup of a child of this type.
     ///
     /// # Errors
@@ -43,8 +68,13 @@ impl ChildTemplate {
         let ceiling = if kind.is_read_only { ModeCeiling::Plan } else { ModeCeiling::Open };
         let permissions = Arc::new(self.permissions.for_child(ceiling));
         let registry = Arc::new(registry(&self.setup.registry, kind)?);
-        let parent =
-            AgentParent { kind: kind.name.clone(), origin, permissions, watch: self.watch.clone() };
+        let parent = AgentParent {
+            kind: kind.name.clone(),
+            origin,
+            permissions,
+            watch: self.watch.clone(),
+            fork: None,
+        };
         let mut setup = AgentSetup {
             registry,
             parent: Some(parent),

@@ -13,6 +13,8 @@ pub(super) mod child_setup;
 pub(super) mod directory;
 mod family_budget;
 mod follower;
+pub(super) mod fork_agent;
+pub(super) mod fork_limits;
 pub(super) mod interruption;
 mod report;
 pub(super) mod session_agents;

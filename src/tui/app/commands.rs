@@ -234,6 +234,12 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
                 (None, _) => warn(&mut model.shared, sending::NO_SESSION),
             }
         }
+        SlashCommand::ForkAgent(_) if model.conversation.status.session.is_none() => {
+            warn(&mut model.shared, sending::NO_SESSION)
+        }
+        SlashCommand::ForkAgent(text) => {
+            tell(model, agent::AgentCommand::ForkAgent { text: text.into() })
+        }
         SlashCommand::Model(Some(name)) => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetModel(name))]
         }

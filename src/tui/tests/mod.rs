@@ -9,6 +9,7 @@ mod completion;
 mod context;
 mod conversations;
 mod folds;
+mod forks;
 mod hooks;
 mod idle;
 mod images;

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason, pluralise};
+use crate::domain::{
+    self, CallId, MessageRole, NoticeLevel, StopReason, SubagentSummary, pluralise,
+};
 use crate::session::{
     LogEntry, LogRecord, MessageEntry, RejectedChanges, RewindEntry, RewindPart, ToolResultInfo,
 };
+use crate::tools::AGENT_TOOL;
 use crate::tui::app::conversation::title::{first_line, title};
 
 use super::super::block::CompactionBlock;
@@ -38,8 +41,11 @@ impl Transcript {
             LogEntry::Rewind(rewind) => self.rewound(rewind),
             LogEntry::Interrupted => self.turn_interrupted(record.turn, now),
             LogEntry::TurnEnd(end) => self.end_turn(record.turn, end, now),
+            // No part of the conversation, but it may say that an agent was started.
+            LogEntry::Message(aside) => {
+                aside.agents.iter().for_each(|agent| self.agent_on_record(record, agent));
+            }
             LogEntry::Session(_)
-            | LogEntry::Message(_)
             | LogEntry::ToolStarted { .. }
             | LogEntry::Permission(_)
             | LogEntry::FileChange(_)
@@ -135,7 +141,7 @@ impl Transcript {
                 self.response(record, message);
             }
             MessageRole::User => {
-                message.agents.iter().for_each(|ended| self.agent_stands(ended));
+                message.agents.iter().for_each(|agent| self.agent_on_record(record, agent));
                 let parsed = message.message();
                 for block in &message.content {
                     if let domain::ContentBlock::ToolResult { tool_use_id, content, .. } = block {
@@ -256,6 +262,18 @@ impl Transcript {
         if is_edit {
             self.edits.push(call.clone());
         }
+    }
+
+    /// An agent whose end a note tells, or that the user has started: such a one gets a line.
+    fn agent_on_record(&mut self, record: &LogRecord, agent: &SubagentSummary) {
+        if !agent.state.is_running() {
+            return self.agent_stands(agent);
+        }
+        let mut tool = ToolCallBlock::new(agent.call.clone(), AGENT_TOOL, ToolCallState::Done);
+        tool.title = agent.name();
+        tool.agent = Some(Box::new(agent.clone()));
+        let id = self.push(BlockBody::Tool(Box::new(tool)));
+        self.set_entry(id, record);
     }
 
     /// A command that the user ran with `!`. If it ran here, it has a block already, whose call ends.
