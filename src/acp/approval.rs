@@ -46,6 +46,10 @@ pub(super) fn ask(
     if let Some(preview) = &request.preview {
         open.set_diff(whole_diff(preview, old));
     }
+    for preview in &request.other_previews {
+        let (old, new) = diffs::changed_places(preview);
+        open.set_diff(Diff::new(preview.path.clone(), new).old_text(old));
+    }
     let fields = open.looks_now().content(open.content(vec![text(why(request))]));
     let update = open.update(fields);
     updates.push(SessionUpdate::ToolCallUpdate(update.clone()));

@@ -131,7 +131,16 @@ pub(super) async fn authorise(
                 Ok(checked) => checked,
                 Err(output) => return CallAuthorisation::NotRun(output),
             };
-            let outcome = ask_until_decided(gate, call, plan, provenance, &question).await;
+            let mut outcome = ask_until_decided(gate, call, plan, provenance, &question).await;
+            if let CallAuthorisation::Granted(granted) = outcome {
+                outcome = if granted.plan.tool.has_changes_to_find(&granted.plan.input) {
+                    // What it changes depends on what earlier calls leave.
+                    wait_for_all(&waits.before_running).await;
+                    decide_found_changes(gate, call, *granted, &question).await
+                } else {
+                    CallAuthorisation::Granted(granted)
+                };
+            }
             question.let_others_ask();
             if waits.before_running.is_empty() {
                 return outcome;
@@ -165,6 +174,33 @@ async fn check_other_input(
     (input, origin): (Value, ArgumentsOrigin),
 ) -> Result<(CallPlan, CallProvenance), ToolOutput> {
     check_by_hooks(gate, call, plan.with_input(input, gate.place())?, origin).await
+}
+
+/// Decides about the changes of a call that finds them by asking: the hooks, rules, mode and the user are
+/// asked again, now with each file that the call would write.
+async fn decide_found_changes(
+    gate: &ToolGate,
+    call: &ToolCall,
+    GrantedCall { plan, provenance, .. }: GrantedCall,
+    question: &ApprovalWait,
+) -> CallAuthorisation {
+    let query = match plan.resolve(gate).await {
+        Ok(query) => query,
+        Err(output) => return CallAuthorisation::NotRun(output),
+    };
+    let found = plan.tool.find_changes(&gate.context_for(&query), &plan.input).await;
+    let input = match found {
+        Ok(input) => input,
+        Err(error) => return CallAuthorisation::NotRun(error.into()),
+    };
+    let origin = provenance.origin;
+    match check_other_input(gate, call, plan, (input, origin)).await {
+        Ok((plan, mut checked)) => {
+            checked.notes = [provenance.notes, checked.notes].concat();
+            ask_until_decided(gate, call, plan, checked, question).await
+        }
+        Err(output) => CallAuthorisation::NotRun(output),
+    }
 }
 
 /// Checks a decision again after the earlier calls have run, because rules and mode may be stricter
@@ -256,6 +292,7 @@ async fn ask_until_decided(
             }
             Err(_) => None,
         };
+        let others = plan.tool.other_previews(&context, &plan.input).await.unwrap_or_default();
         let reason = match &provenance.origin {
             ArgumentsOrigin::Hook(who) => {
                 format!("{} {who} changed this call.", decision.question_reason()).trim().to_owned()
@@ -269,7 +306,8 @@ async fn ask_until_decided(
             [_, ..] => query.danger_targets(),
         };
         let why = DecisionExplanation { decision: &decision, reason, targets };
-        let outcome = ask(gate, &plan, question, why, changed, preview.clone()).await;
+        let previews = (preview.clone(), others);
+        let outcome = ask(gate, &plan, question, why, changed, previews).await;
         // A text that is no rule is a slip of the hand, and no yes: the user is asked again.
         if let Err(error) = check_rules(gate, &outcome) {
             gate.events.notice(NoticeLevel::Error, error.to_string());
@@ -445,7 +483,7 @@ async fn ask(
     question: &ApprovalWait,
     DecisionExplanation { decision, reason, targets }: DecisionExplanation<'_>,
     mut changed: watch::Receiver<u64>,
-    preview: Option<FileDiff>,
+    (preview, other_previews): (Option<FileDiff>, Vec<FileDiff>),
 ) -> AskOutcome {
     let facts = match targets[..] {
         [] => DangerFacts::Unknown,
@@ -461,6 +499,7 @@ async fn ask(
         deny_rule: decision.deny_rule().map(str::to_owned),
         dangers: decision.dangers().to_owned(),
         preview,
+        other_previews,
         ..gate.question(id, &plan.call, &plan.input, (ApprovalKind::Permission, reason))
     };
     gate.ask_user(request);

@@ -129,6 +129,9 @@ impl CallPlan {
 
     /// What the call touches, as far as its order among other calls matters.
     pub(super) fn footprint(&self) -> CallFootprint {
+        if self.tool.has_changes_to_find(&self.input) {
+            return CallFootprint::Changes(Vec::new());
+        }
         match self.tool.descriptor().polling {
             ToolPolling::Polls => CallFootprint::Polls,
             ToolPolling::InOrder => CallFootprint::InOrder,

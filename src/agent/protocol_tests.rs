@@ -120,6 +120,7 @@ fn approval() -> ApprovalRequest {
         deny_rule: Some("Edit(a)".into()),
         rule_file: RuleFile(PathBuf::from("/w/.slug/settings.json")),
         preview: Some(FileDiff::between("a", "1\n", "2\n")),
+        other_previews: vec![FileDiff::between("b", "1\n", "2\n")],
         dangers: vec![CallDanger::ProtectedPlace],
         facts: DangerFacts::Pending,
     }

@@ -136,6 +136,7 @@ impl ToolGate {
             deny_rule: None,
             rule_file: self.permissions.rule_file(),
             preview: None,
+            other_previews: Vec::new(),
             dangers: Vec::new(),
             facts: DangerFacts::Unknown,
         }

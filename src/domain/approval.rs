@@ -59,6 +59,9 @@ pub struct ApprovalRequest {
     pub rule_file: RuleFile,
     /// What Edit or Write would change, compared with the file on disk now.
     pub preview: Option<FileDiff>,
+    /// The same for the other files of a call that changes more than one, such as a rename.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_previews: Vec<FileDiff>,
     /// What the call does that is hard to take back, the worst first; each once.
     pub dangers: Vec<CallDanger>,
     /// What such a call would touch, counted.
@@ -82,17 +85,23 @@ pub enum ApprovalKind {
 }
 
 impl ApprovalRequest {
+    /// The changes of all files that the call would change, where it says them.
+    pub fn previews(&self) -> impl Iterator<Item = &FileDiff> {
+        self.preview.iter().chain(&self.other_previews)
+    }
+
     /// One sentence for each word in the request that imitates another word with foreign letters.
     pub fn lookalikes(&self) -> Vec<String> {
         let mut text = String::new();
         gather(&self.input, &mut text);
-        if let Some(diff) = &self.preview {
+        if self.preview.is_some() {
+            text.clear();
+        }
+        for diff in self.previews() {
+            text.push_str(&diff.path.to_string_lossy());
             let added = diff.lines().filter(|(_, line)| line.tag == DiffLineTag::Added);
-            let added = added.map(|(_, line)| line.text.as_str());
-            text = std::iter::once(diff.path.to_string_lossy().as_ref())
-                .chain(added)
-                .collect::<Vec<_>>()
-                .join("\n");
+            added.for_each(|(_, line)| text.extend(["\n", &line.text]));
+            text.push('\n');
         }
         let warnings = lookalikes(&text).into_iter().map(|LookalikeWord { word, letter }| {
             let code = u32::from(letter);

@@ -11,12 +11,15 @@ use tokio::sync::oneshot;
 use crate::tools::FileChange;
 
 use super::connection::LspError;
-use super::diagnostic::{LspDiagnostic, LspFindings, findings_text, new_findings};
+use super::diagnostic::{LspDiagnostic, LspFindings, LspSeverity, findings_text, new_findings};
 use super::session::LspFileEvent;
 use super::slot::LspSlot;
 
 /// How long a server may take for the findings in one text.
 const FINDINGS_LIMIT: Duration = Duration::from_secs(30);
+
+/// In so many other files new errors are told.
+const MAX_ELSEWHERE: usize = 5;
 
 /// The most files whose late findings wait to be told.
 const MAX_LATE: usize = 5;
@@ -48,21 +51,28 @@ impl LateFindings {
         ChangeTicket(ticket)
     }
 
-    /// Runs a check of a change. Its findings go to whoever waits for what this returns, else they are late.
+    /// Runs a check of changes. Its findings go to whoever waits for what this returns, else they are late.
+    /// What is found in other files is told with the first change.
     pub(super) fn run(
         self: &Arc<Self>,
-        ticket: ChangeTicket,
-        path: PathBuf,
-        shown: String,
-        check: impl Future<Output = Vec<LspDiagnostic>> + Send + 'static,
+        tickets: Vec<(ChangeTicket, PathBuf)>,
+        show: impl Fn(&Path) -> String + Send + 'static,
+        check: impl Future<Output = FoundByFile> + Send + 'static,
     ) -> oneshot::Receiver<Option<String>> {
         let (sender, receiver) = oneshot::channel();
         let late = self.clone();
         tokio::spawn(async move {
             let found = check.await;
-            let text = (!found.is_empty()).then(|| findings_text(&shown, &found));
-            if let Err(Some(text)) = sender.send(text) {
-                late.add(ticket, path, text);
+            let text =
+                |(path, found): &(PathBuf, Vec<LspDiagnostic>)| findings_text(&show(path), found);
+            let texts: Vec<String> = found.iter().map(text).collect();
+            if sender.send((!texts.is_empty()).then(|| texts.join("\n"))).is_err() {
+                for ((path, _), text) in found.iter().zip(texts) {
+                    let own = tickets.iter().find(|(_, it)| it == path).or(tickets.first());
+                    if let Some((ticket, path)) = own {
+                        late.add(*ticket, path.clone(), text);
+                    }
+                }
             }
         });
         receiver
@@ -88,54 +98,113 @@ impl LateFindings {
     }
 }
 
-/// What a server finds in a changed file that it did not find before; nothing where it cannot say.
-pub(super) async fn check_change(
-    slot: Arc<LspSlot>,
-    change: Arc<FileChange>,
-    language: String,
-) -> Vec<LspDiagnostic> {
-    let found = changed_findings(&slot, &change, &language).await;
+/// What is new, by file: the changed files first.
+pub(super) type FoundByFile = Vec<(PathBuf, Vec<LspDiagnostic>)>;
+
+/// What a server finds after changes that it did not find before: in the changed files, and errors in others
+/// that are open in it. Nothing where it cannot say.
+pub(super) async fn check_changes(slot: Arc<LspSlot>, changes: Vec<FileChange>) -> FoundByFile {
+    let texts: Vec<ChangedText> =
+        changes.iter().filter_map(|change| ChangedText::of(&slot, change)).collect();
+    let found = changed_findings(&slot, &texts).await;
     found.unwrap_or_else(|why| {
         tracing::debug!(why, "no findings after a change");
         Vec::new()
     })
 }
 
+/// A changed file as a server is told of it.
+struct ChangedText {
+    path: PathBuf,
+    language: String,
+    before: Option<String>,
+    after: String,
+}
+
+impl ChangedText {
+    /// `None` where the file is no text.
+    fn of(slot: &LspSlot, change: &FileChange) -> Option<Self> {
+        let text = |bytes: &[u8]| {
+            let text = std::str::from_utf8(bytes).ok()?;
+            Some(text.trim_start_matches('\u{feff}').to_owned())
+        };
+        let before = match &change.before {
+            Some(before) => Some(text(before)?),
+            None => None,
+        };
+        let extension = change.path.extension()?.to_str()?.to_ascii_lowercase();
+        let language = slot.definition.language(&extension).unwrap_or_default().to_owned();
+        Some(Self { path: change.path.clone(), language, before, after: text(&change.after)? })
+    }
+}
+
+/// The server is told of all old texts before it is asked, and of all new ones: else it would find in one
+/// file what the others still lack.
 async fn changed_findings(
     slot: &Arc<LspSlot>,
-    change: &FileChange,
-    language: &str,
-) -> Result<Vec<LspDiagnostic>, String> {
-    let text = |bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).map_err(|_| "no text".to_owned())?;
-        Ok::<_, String>(text.trim_start_matches('\u{feff}').to_owned())
-    };
-    let after = text(&change.after)?;
-    let before = change.before.as_deref().map(text).transpose()?;
+    changes: &[ChangedText],
+) -> Result<FoundByFile, String> {
     let session = slot.session().await?;
     let _checking = session.checking.lock().await;
-    let file = (change.path.as_path(), language);
     let gone = |error: LspError| error.to_string();
-    // What it finds in the old text, unless the file is new.
-    let known = match &before {
-        None => Some(Arc::default()),
-        Some(before) => {
-            let synced = session.sync(file, before, None).await.map_err(gone)?;
-            session.findings(&change.path, synced, FINDINGS_LIMIT).await
-        }
-    };
-    let event = if before.is_some() { LspFileEvent::Changed } else { LspFileEvent::Created };
-    let synced = session.sync(file, &after, Some(event)).await.map_err(gone)?;
+    let mut old = Vec::new();
+    for change in changes {
+        // A new file has had no findings.
+        let synced = match &change.before {
+            None => None,
+            Some(before) => {
+                let file = (change.path.as_path(), &*change.language);
+                Some(session.sync(file, before, None).await.map_err(gone)?)
+            }
+        };
+        old.push(synced);
+    }
+    let mut known = Vec::new();
+    for (change, synced) in changes.iter().zip(old) {
+        known.push(match synced {
+            None => Some(Arc::default()),
+            Some(synced) => session.findings(&change.path, synced, FINDINGS_LIMIT).await,
+        });
+    }
+    let changed: Vec<&Path> = changes.iter().map(|it| it.path.as_path()).collect();
+    let known_elsewhere = session.findings_elsewhere(&changed).await;
+    let mut new = Vec::new();
+    for change in changes {
+        let is_new = change.before.is_none();
+        let event = if is_new { LspFileEvent::Created } else { LspFileEvent::Changed };
+        let file = (change.path.as_path(), &*change.language);
+        new.push(session.sync(file, &change.after, Some(event)).await.map_err(gone)?);
+    }
     session.sync_open().await.map_err(gone)?;
-    let found = session.findings(&change.path, synced, FINDINGS_LIMIT).await;
-    // Without both nobody can say what is new.
-    let (Some(known), Some(found)) = (known, found) else {
-        return Err("the server does not say what it finds".to_owned());
-    };
-    Ok(new_findings(
-        LspFindings { text: before.as_deref().unwrap_or_default(), items: &known },
-        LspFindings { text: &after, items: &found },
-    ))
+    let mut all = Vec::new();
+    for ((change, known), synced) in changes.iter().zip(known).zip(new) {
+        let found = session.findings(&change.path, synced, FINDINGS_LIMIT).await;
+        // Without both nobody can say what is new.
+        let (Some(known), Some(found)) = (known, found) else { continue };
+        let before = change.before.as_deref().unwrap_or_default();
+        let new = new_findings(
+            LspFindings { text: before, items: &known },
+            LspFindings { text: &change.after, items: &found },
+        );
+        all.push((change.path.clone(), new));
+    }
+    session.settle().await;
+    let mut files = 0;
+    for (path, found) in session.findings_elsewhere(&changed).await {
+        let Some(known) = known_elsewhere.get(&path) else { continue };
+        let text = session.text(&path).await.unwrap_or_default();
+        let mut new = new_findings(
+            LspFindings { text: &text, items: known },
+            LspFindings { text: &text, items: &found },
+        );
+        new.retain(|it| it.severity == LspSeverity::Error);
+        if !new.is_empty() && files < MAX_ELSEWHERE {
+            files += 1;
+            all.push((path, new));
+        }
+    }
+    all.retain(|(_, new)| !new.is_empty());
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -155,7 +224,11 @@ mod tests {
         let path = PathBuf::from("/w/a");
         let run = |check: Vec<LspDiagnostic>| {
             let ticket = late.begin(&path);
-            late.run(ticket, path.clone(), "a".into(), async { check })
+            let found = move || match check[..] {
+                [] => Vec::new(),
+                [..] => vec![(PathBuf::from("/w/a"), check)],
+            };
+            late.run(vec![(ticket, path.clone())], |_| "a".into(), async move { found() })
         };
         let text = "New diagnostics in a (found by language servers):\n1: error: bad";
         assert_eq!(run(finding()).await, Ok(Some(text.to_owned())));
@@ -170,9 +243,9 @@ mod tests {
         // The file is changed again before the findings in the change before are there.
         let (finish, finished) = oneshot::channel::<()>();
         let ticket = late.begin(&path);
-        drop(late.run(ticket, path.clone(), "a".into(), async {
+        drop(late.run(vec![(ticket, path.clone())], |_| "a".into(), async {
             finished.await.unwrap();
-            finding()
+            vec![(PathBuf::from("/w/a"), finding())]
         }));
         late.begin(&path);
         finish.send(()).unwrap();

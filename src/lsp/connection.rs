@@ -43,6 +43,9 @@ pub(super) enum LspError {
     TimedOut(Duration),
     #[error("It answered with an error: {message}")]
     Refused { code: i64, message: String },
+    /// It has answered what slug does not use; a sentence.
+    #[error("{0}")]
+    Unusable(String),
 }
 
 /// What slug answers and notes when a server speaks unasked.

@@ -93,6 +93,13 @@ impl OpenDocuments {
         self.documents.remove(path).is_some()
     }
 
+    /// All open files, the last used first.
+    pub(super) fn by_last_use(&self) -> Vec<PathBuf> {
+        let mut all: Vec<_> = self.documents.iter().map(|(path, it)| (it.last_use, path)).collect();
+        all.sort();
+        all.into_iter().rev().map(|(_, path)| path.clone()).collect()
+    }
+
     /// All open files with their stamps.
     pub(super) fn stamps(&self) -> Vec<(PathBuf, Option<DocumentStamp>)> {
         self.documents.iter().map(|(path, it)| (path.clone(), it.stamp)).collect()

@@ -4,17 +4,18 @@
 //! `root` the folder that one works in. `framing` and `connection` are the protocol, `session` is a running
 //! server with the files that it has (`documents`) and what it says unasked (`server_state`, `diagnostic`).
 //! `slot` starts one for a root and ends it when it is idle, `servers` are all of a session. `queries` asks
-//! about code, `changes` what is new after a change.
+//! about code, `edits` reads what a rename would change, `changes` what is new after a change.
 //!
 //! Servers start only in a folder that the user trusts, when they are first needed, through slug's
 //! supervisor and inside the sandbox where one is in force. Nothing is downloaded, and no program of the
-//! folder itself is started. slug takes no change of a file from a server.
+//! folder itself is started. No server changes a file: what it would change the tool shows and applies.
 
 mod changes;
 mod connection;
 mod definition;
 mod diagnostic;
 mod documents;
+mod edits;
 mod file_uri;
 mod framing;
 mod position;

@@ -39,6 +39,23 @@ impl LspEncoding {
         };
         u32::try_from(count).unwrap_or(u32::MAX)
     }
+
+    /// The byte in `line` that a column means: the reverse of [`Self::column`]. A column inside of a
+    /// character means its start.
+    pub(super) fn byte(self, line: &str, column: u32) -> usize {
+        let column = usize::try_from(column).unwrap_or(usize::MAX);
+        if self == Self::Utf8 {
+            return line.floor_char_boundary(column.min(line.len()));
+        }
+        let mut count = 0;
+        for (byte, c) in line.char_indices() {
+            count += if self == Self::Utf16 { c.len_utf16() } else { 1 };
+            if count > column {
+                return byte;
+            }
+        }
+        line.len()
+    }
 }
 
 impl LspPosition {
@@ -69,9 +86,11 @@ mod tests {
         ] {
             for (byte, column) in [0, 1, 3, 7, 8].into_iter().zip(columns) {
                 assert_eq!(encoding.column(line, byte), column, "{encoding:?} {byte}");
+                assert_eq!(encoding.byte(line, column), byte, "{encoding:?} {column}");
             }
             assert_eq!(encoding.column(line, 99), columns[4], "clamped");
             assert_eq!(encoding.column(line, 2), columns[1], "inside of a character");
+            assert_eq!(encoding.byte(line, 99), 8, "clamped");
         }
     }
 

@@ -1,19 +1,15 @@
 //! Questions about code, and the answers of servers read leniently.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::domain::sanitize::sanitize;
 use crate::tools::{CodeAnswer, CodeItem, CodeOperation, CodePlace, CodeQuery};
 
 use super::connection::{LspError, lsp_text};
+use super::edits::rename_edits;
 use super::file_uri::{file_uri, path_of_uri};
 use super::position::LspPosition;
 use super::session::LspSession;
-
-/// How long a server may take for one answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The most places that are read of an answer.
 const MAX_ITEMS: usize = 10_000;
@@ -73,6 +69,7 @@ pub(super) fn needed_capability(operation: CodeOperation) -> Option<&'static str
         CodeOperation::IncomingCalls | CodeOperation::OutgoingCalls => {
             Some("callHierarchyProvider")
         }
+        CodeOperation::Rename => Some("renameProvider"),
     }
 }
 
@@ -93,34 +90,31 @@ pub(super) async fn ask_session(
     };
     let document = json!({"uri": uri});
     let at = json!({"textDocument": document, "position": position.json()});
-    let ask = async |method: &str, params: Value| {
-        session.connection.request(method, Some(params), ANSWER_LIMIT).await
-    };
     let mut answer = CodeAnswer::default();
     match query.operation {
         CodeOperation::Diagnostics => {}
         CodeOperation::Definition => {
-            answer.items = locations(&ask("textDocument/definition", at).await?);
+            answer.items = locations(&session.ask("textDocument/definition", at).await?);
         }
         CodeOperation::Implementations => {
-            answer.items = locations(&ask("textDocument/implementation", at).await?);
+            answer.items = locations(&session.ask("textDocument/implementation", at).await?);
         }
         CodeOperation::References => {
             let mut params = at;
             params["context"] = json!({"includeDeclaration": true});
-            answer.items = locations(&ask("textDocument/references", params).await?);
+            answer.items = locations(&session.ask("textDocument/references", params).await?);
         }
         CodeOperation::Hover => {
-            let hover = ask("textDocument/hover", at).await?;
+            let hover = session.ask("textDocument/hover", at).await?;
             answer.text = explanation(hover.get("contents").unwrap_or(&Value::Null));
         }
         CodeOperation::DocumentSymbols => {
             let params = json!({"textDocument": document});
-            let found = ask("textDocument/documentSymbol", params).await?;
+            let found = session.ask("textDocument/documentSymbol", params).await?;
             symbols(&found, &uri, 0, &mut answer.items);
         }
         CodeOperation::WorkspaceSymbols => {
-            let found = ask("workspace/symbol", json!({"query": query.name})).await?;
+            let found = session.ask("workspace/symbol", json!({"query": query.name})).await?;
             symbols(&found, "", 0, &mut answer.items);
         }
         CodeOperation::IncomingCalls | CodeOperation::OutgoingCalls => {
@@ -128,12 +122,15 @@ pub(super) async fn ask_session(
                 CodeOperation::IncomingCalls => ("callHierarchy/incomingCalls", "from"),
                 _ => ("callHierarchy/outgoingCalls", "to"),
             };
-            let functions = ask("textDocument/prepareCallHierarchy", at).await?;
+            let functions = session.ask("textDocument/prepareCallHierarchy", at).await?;
             for function in functions.as_array().into_iter().flatten().take(MAX_CALLEES) {
-                let calls = ask(method, json!({"item": function})).await?;
+                let calls = session.ask(method, json!({"item": function})).await?;
                 let calls = calls.as_array().into_iter().flatten();
                 answer.items.extend(calls.filter_map(|call| called(call, key)).take(MAX_ITEMS));
             }
+        }
+        CodeOperation::Rename => {
+            answer.edits = rename_edits(session, &at, &query.name).await?;
         }
     }
     Ok(answer)

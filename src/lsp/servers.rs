@@ -1,6 +1,6 @@
 //! The language servers of a session: which of them is for a file, and what it is asked.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::tools::{
     LanguageServers,
 };
 
-use super::changes::{LateFindings, check_change};
+use super::changes::{ChangeTicket, LateFindings, check_changes};
 use super::definition::LspServerDefinition;
 use super::diagnostic::LspDiagnostic;
 use super::queries::{ask_session, needed_capability};
@@ -23,6 +23,9 @@ use super::slot::{LspPorts, LspSlot, find_program};
 
 /// How long it is remembered that a program is not there.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// The most files of one call whose findings are compared.
+const MAX_CHECKED: usize = 20;
 
 /// How long findings may take that are asked for, also while a server still loads.
 const FINDINGS_LIMIT: Duration = Duration::from_secs(30);
@@ -46,8 +49,36 @@ pub struct LspServers {
 #[derive(Default)]
 struct ServersForFile {
     slots: Vec<Arc<LspSlot>>,
-    /// Why others that would be are not, as sentences.
-    problems: Vec<String>,
+    /// Why others that would be are not, as sentences, each with its family.
+    problems: Vec<(String, String)>,
+}
+
+/// What was found of a server for a file.
+struct ServerLook {
+    definition: Arc<LspServerDefinition>,
+    root: PathBuf,
+    program: Result<(), String>,
+}
+
+/// Of each family the servers up to the first whose program `find` finds, with their roots. Blocks.
+fn installed_servers(
+    definitions: &[Arc<LspServerDefinition>],
+    (file, workspace): (&Path, &Path),
+    find: impl Fn(&LspServerDefinition) -> Result<(), String>,
+) -> Vec<ServerLook> {
+    let mut looks: Vec<ServerLook> = Vec::new();
+    for definition in definitions {
+        let is_found =
+            |it: &ServerLook| it.program.is_ok() && it.definition.family == definition.family;
+        if looks.iter().any(is_found) {
+            continue;
+        }
+        if let Some(root) = root_for(definition, file, workspace) {
+            let program = find(definition);
+            looks.push(ServerLook { definition: definition.clone(), root, program });
+        }
+    }
+    looks
 }
 
 impl LspServers {
@@ -77,46 +108,48 @@ impl LspServers {
             .filter(move |it| extension.as_ref().is_some_and(|name| it.language(name).is_some()))
     }
 
-    /// The servers for a file: of each family the first that is installed. Blocks.
-    fn servers_for(&self, path: &Path) -> ServersForFile {
-        let mut families: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
-        let mut found = ServersForFile::default();
-        for definition in self.definitions_for(path) {
-            if let Some(Ok(())) = families.get(&*definition.family) {
-                continue;
-            }
-            let Some(root) = root_for(definition, path, &self.workspace) else {
-                continue;
+    /// The servers for a file: of each family the first that is installed. Looks at the disk off the
+    /// asynchronous threads.
+    async fn servers_for(&self, path: &Path) -> ServersForFile {
+        let definitions: Vec<_> = self.definitions_for(path).cloned().collect();
+        if definitions.is_empty() {
+            return ServersForFile::default();
+        }
+        let missing: HashMap<String, String> = {
+            let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            let recent = missing.iter().filter(|(_, (when, _))| when.elapsed() < LOOK_AGAIN_AFTER);
+            recent.map(|(name, (_, why))| (name.clone(), why.clone())).collect()
+        };
+        let known = missing.clone();
+        let (file, workspace) = (path.to_owned(), self.workspace.clone());
+        let programs = self.ports.programs.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let find = |definition: &LspServerDefinition| match missing.get(&definition.name) {
+                Some(why) => Err(why.clone()),
+                None => find_program(definition, &programs).map(drop),
             };
-            match self.check_installed(definition) {
-                Ok(()) => {
-                    families.insert(&definition.family, Ok(()));
-                    found.slots.push(self.slot(definition, root));
+            installed_servers(&definitions, (&file, &workspace), find)
+        });
+        let Ok(looks) = looking.await else { return ServersForFile::default() };
+        let mut found = ServersForFile::default();
+        for look in looks {
+            match look.program {
+                Ok(()) => found.slots.push(self.slot(&look.definition, look.root)),
+                Err(why) => {
+                    let name = &look.definition.name;
+                    if !known.contains_key(name) {
+                        let mut missing =
+                            self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+                        missing.insert(name.clone(), (Instant::now(), why.clone()));
+                    }
+                    found.problems.push((look.definition.family.clone(), why));
                 }
-                Err(why) => _ = families.entry(&definition.family).or_insert(Err(why)),
             }
         }
-        found.problems = families.into_values().filter_map(Result::err).collect();
+        let families: Vec<_> = found.slots.iter().map(|it| it.definition.family.clone()).collect();
+        found.problems.retain(|(family, _)| !families.contains(family));
+        found.problems.dedup_by(|b, a| a.0 == b.0);
         found
-    }
-
-    fn check_installed(&self, definition: &LspServerDefinition) -> Result<(), String> {
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((when, why)) = missing.get(&definition.name)
-            && when.elapsed() < LOOK_AGAIN_AFTER
-        {
-            return Err(why.clone());
-        }
-        match find_program(definition, &self.ports.programs) {
-            Ok(_) => {
-                missing.remove(&definition.name);
-                Ok(())
-            }
-            Err(why) => {
-                missing.insert(definition.name.clone(), (Instant::now(), why.clone()));
-                Err(why)
-            }
-        }
     }
 
     fn slot(&self, definition: &Arc<LspServerDefinition>, root: PathBuf) -> Arc<LspSlot> {
@@ -196,11 +229,13 @@ impl LspServers {
                     is_answered = true;
                     all.items.extend(answer.items);
                     all.notes.extend(answer.notes);
+                    all.edits.extend(answer.edits);
                     if !answer.text.is_empty() {
                         all.text = answer.text;
                     }
                     // Findings come from all servers, other answers from the first that has one.
-                    let is_enough = !all.items.is_empty() || !all.text.is_empty();
+                    let is_enough =
+                        !all.items.is_empty() || !all.text.is_empty() || !all.edits.is_empty();
                     if is_enough
                         && query.operation != CodeOperation::Diagnostics
                         && query.path.is_some()
@@ -226,7 +261,7 @@ impl LanguageServers for LspServers {
     async fn ask(&self, query: &CodeQuery) -> Result<CodeAnswer, LanguageServerError> {
         let found = match &query.path {
             Some(path) => {
-                let found = self.servers_for(path);
+                let found = self.servers_for(path).await;
                 if found.slots.is_empty() && found.problems.is_empty() {
                     let name = extension_of(path).unwrap_or_default();
                     return Err(LanguageServerError(format!(
@@ -248,7 +283,8 @@ impl LanguageServers for LspServers {
             }
         };
         if found.slots.is_empty() {
-            let why = found.problems.join(" ");
+            let why: Vec<String> = found.problems.into_iter().map(|(_, why)| why).collect();
+            let why = why.join(" ");
             return Err(LanguageServerError(format!("{why} Use Grep and Read meanwhile.")));
         }
         self.ask_all(&found.slots, query).await.map_err(LanguageServerError)
@@ -260,24 +296,37 @@ impl LanguageServers for LspServers {
 
     async fn check_changes(&self, changes: Vec<FileChange>) -> Option<String> {
         let deadline = tokio::time::Instant::now() + self.wait;
-        let mut checks = Vec::new();
-        for change in changes {
+        // By server, each file once and as the call has left it.
+        let mut by_slot: Vec<(Arc<LspSlot>, Vec<FileChange>)> = Vec::new();
+        let mut tickets = Vec::new();
+        for change in merged(changes) {
             if !self.covers(&change.path) || change.after.len() as u64 > MAX_TEXT {
                 continue;
             }
-            let change = Arc::new(change);
-            let shown = change.path.strip_prefix(&self.workspace).unwrap_or(&change.path);
-            let shown = sanitize_line(&shown.to_string_lossy());
-            let ticket = self.late.begin(&change.path);
-            for slot in self.servers_for(&change.path).slots {
-                let is_warm = slot.running().is_some_and(|session| session.is_warm());
-                let language = extension_of(&change.path)
-                    .and_then(|it| slot.definition.language(&it).map(str::to_owned));
-                let check = check_change(slot, change.clone(), language.unwrap_or_default());
-                let answer = self.late.run(ticket, change.path.clone(), shown.clone(), check);
-                if is_warm {
-                    checks.push(answer);
+            if tickets.len() >= MAX_CHECKED {
+                break;
+            }
+            tickets.push((self.late.begin(&change.path), change.path.clone()));
+            for slot in self.servers_for(&change.path).await.slots {
+                match by_slot.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &slot)) {
+                    Some((_, changes)) => changes.push(change.clone()),
+                    None => by_slot.push((slot, vec![change.clone()])),
                 }
+            }
+        }
+        let mut checks = Vec::new();
+        for (slot, changes) in by_slot {
+            let is_warm = slot.running().is_some_and(|session| session.is_warm());
+            let is_of =
+                |it: &&(ChangeTicket, PathBuf)| changes.iter().any(|change| change.path == it.1);
+            let tickets = tickets.iter().filter(is_of).cloned().collect();
+            let workspace = self.workspace.clone();
+            let show = move |path: &Path| {
+                sanitize_line(&path.strip_prefix(&workspace).unwrap_or(path).to_string_lossy())
+            };
+            let answer = self.late.run(tickets, show, check_changes(slot, changes));
+            if is_warm {
+                checks.push(answer);
             }
         }
         let mut texts = Vec::new();
@@ -292,6 +341,18 @@ impl LanguageServers for LspServers {
     fn take_late_findings(&self) -> Option<String> {
         self.late.take()
     }
+}
+
+/// The changes with one for each file: from its first state to its last.
+fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
+    let mut all: Vec<FileChange> = Vec::new();
+    for change in changes {
+        match all.iter_mut().find(|it| it.path == change.path) {
+            Some(first) => first.after = change.after,
+            None => all.push(change),
+        }
+    }
+    all
 }
 
 /// The ending of a file's name, in small letters and without the point.

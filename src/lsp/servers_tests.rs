@@ -253,3 +253,106 @@ async fn a_server_that_finds_nothing_does_not_hold_up_a_change_for_ever() {
     assert_eq!(env.servers.check_changes(vec![binary]).await, None);
     assert_eq!(env.played.heard("textDocument/didOpen").len(), 1);
 }
+
+fn renaming(capability: &serde_json::Value, edits: fn(&str) -> serde_json::Value) -> PlayedServer {
+    let prepared = json!({"placeholder": "x"});
+    let capabilities = json!({"renameProvider": capability});
+    PlayedServer { capabilities, rename: (prepared, edits), ..PlayedServer::default() }
+}
+
+fn rename_of(path: &Path, text: &str) -> CodeQuery {
+    CodeQuery { name: "new".into(), ..query(CodeOperation::Rename, path, text) }
+}
+
+#[tokio::test]
+async fn a_rename_is_prepared_asked_and_comes_as_bytes_of_the_files_on_the_disk() {
+    let env = LspTestEnv::new(renaming(&json!({"prepareProvider": true}), |uri| {
+        let other = uri.replace("a.x", "b.x");
+        let edit = |line: u32, from: u32| {
+            json!({"newText": "new", "range": {
+            "start": {"line": line, "character": from}, "end": {"line": line, "character": from + 3}}})
+        };
+        json!({"documentChanges": [
+            {"textDocument": {"uri": uri, "version": 1}, "edits": [edit(0, 2)]},
+            {"textDocument": {"uri": other, "version": null}, "edits": [edit(1, 0), edit(0, 3)]},
+        ]})
+    }));
+    let path = env.put("a.x", "\u{1f600}old\n");
+    let other = env.put("b.x", "\u{feff}\u{e4} \told\r\nold");
+    let answer = env.servers.ask(&rename_of(&path, "\u{1f600}old\n")).await.unwrap();
+    let places: Vec<_> = answer
+        .edits
+        .iter()
+        .map(|file| {
+            (file.path.clone(), file.edits.iter().map(|it| (it.start, it.end)).collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(places, [(path, vec![(4, 7)]), (other, vec![(7, 10), (12, 15)])]);
+    assert_eq!(env.played.heard("textDocument/prepareRename").len(), 1);
+    assert_eq!(env.played.heard("textDocument/rename")[0]["newName"], "new");
+    let told = &env.played.heard("initialize")[0]["capabilities"]["workspace"];
+    assert_eq!(told["workspaceEdit"], json!({"documentChanges": true}), "no files made or moved");
+}
+
+#[tokio::test]
+async fn a_rename_that_cannot_be_is_refused_with_the_reason() {
+    fn gone(uri: &str) -> serde_json::Value {
+        json!({"documentChanges": [{"textDocument": {"uri": uri, "version": 9}, "edits": [
+            {"newText": "x", "range": {"start": {"line": 0, "character": 0},
+                                       "end": {"line": 0, "character": 1}}}]}]})
+    }
+    for (server, part) in [
+        (
+            PlayedServer {
+                rename: (json!(null), gone),
+                ..renaming(&json!({"prepareProvider": true}), gone)
+            },
+            "cannot be renamed",
+        ),
+        (renaming(&json!(true), gone), "has changed meanwhile"),
+        (renaming(&json!(false), gone), "cannot answer that"),
+        (
+            renaming(&json!(true), |_| json!({"documentChanges": [{"kind": "create"}]})),
+            "also create a file",
+        ),
+    ] {
+        let env = LspTestEnv::new(server);
+        let path = env.put("a.x", "old\n");
+        let refused = env.servers.ask(&rename_of(&path, "old\n")).await.unwrap_err();
+        assert!(refused.0.contains(part), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_change_breaks_in_another_open_file_is_told_too() {
+    for findings in [PlayedFindings::PushWithVersion, PlayedFindings::Push, PlayedFindings::Pull] {
+        let env = env_finding(findings);
+        let (a, b) = (env.put("a.x", ""), env.put("b.x", "uses a\n"));
+        for (path, text) in [(&a, ""), (&b, "uses a\n")] {
+            env.servers.ask(&query(CodeOperation::Diagnostics, path, text)).await.unwrap();
+        }
+        // The played server finds mistakes in what uses a file that says `breaks`.
+        let found = env.servers.check_changes(change(&a, Some(""), "breaks\n")).await;
+        let text = "New diagnostics in b.x (found by language servers):\n1: error: wrong: uses a";
+        assert_eq!(found.as_deref(), Some(text), "{findings:?}");
+        let still = env.servers.check_changes(change(&a, Some("breaks\n"), "breaks it\n")).await;
+        assert_eq!(still, None, "{findings:?}: it was so before");
+    }
+}
+
+#[tokio::test]
+async fn several_files_of_one_call_are_told_before_any_is_judged() {
+    let env = env_finding(PlayedFindings::PushWithVersion);
+    let (a, b) = (env.put("a.x", ""), env.put("b.x", "uses a\n"));
+    env.servers.ask(&query(CodeOperation::Diagnostics, &a, "")).await.unwrap();
+    let changes =
+        [change(&a, Some(""), "breaks\n"), change(&b, Some("uses a\n"), "uses nothing\n")];
+    assert_eq!(env.servers.check_changes(changes.concat()).await, None);
+    let twice =
+        [change(&b, Some("uses nothing\n"), "bad\n"), change(&b, Some("bad\n"), "bad too\n")];
+    let found = env.servers.check_changes(twice.concat()).await.unwrap();
+    assert!(
+        found.ends_with("b.x (found by language servers):\n1: error: wrong: bad too"),
+        "{found}"
+    );
+}

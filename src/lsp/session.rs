@@ -1,5 +1,6 @@
 //! One running server: its start, the files that it knows, and what it finds in them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +25,18 @@ pub(super) const MAX_TEXT: u64 = 2 << 20;
 /// How long nothing more has to come after findings that do not say which text they are about.
 const QUIET: Duration = Duration::from_millis(150);
 
+/// The longest wait for that where files other than the changed ones are looked at.
+const SETTLE_LIMIT: Duration = Duration::from_secs(1);
+
+/// In so many files besides the changed ones findings are compared, and the time for each.
+const MAX_ELSEWHERE: usize = 10;
+const ELSEWHERE_LIMIT: Duration = Duration::from_secs(2);
+
 /// How long a server may take to say good-bye.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long a server may take for one answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a request for findings may take.
 const PULL_LIMIT: Duration = Duration::from_secs(30);
@@ -116,6 +127,15 @@ impl LspSession {
         }
     }
 
+    /// Asks the server.
+    ///
+    /// # Errors
+    ///
+    /// When the server has ended, refuses, or does not answer in time.
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Result<Value, LspError> {
+        self.connection.request(method, Some(params), ANSWER_LIMIT).await
+    }
+
     /// Whether the server has found something, or nothing, in any file so far.
     pub(super) fn is_warm(&self) -> bool {
         self.is_warm.load(Ordering::Acquire)
@@ -134,6 +154,11 @@ impl LspSession {
     /// The text that the server has of an open file.
     pub(super) async fn text(&self, path: &Path) -> Option<Arc<str>> {
         self.documents.lock().await.get(path).map(|it| it.text.clone())
+    }
+
+    /// The version and the text that the server has of an open file.
+    pub(super) async fn document(&self, path: &Path) -> Option<(i64, Arc<str>)> {
+        self.documents.lock().await.get(path).map(|it| (it.version, it.text.clone()))
     }
 
     /// Tells the server what is in a file. `event` is what has happened to it on the disk; `None` where
@@ -233,6 +258,39 @@ impl LspSession {
             self.is_warm.store(true, Ordering::Release);
         }
         found
+    }
+
+    /// What the server finds now in the files that are open besides `except`, the last used first, at most
+    /// [`MAX_ELSEWHERE`].
+    pub(super) async fn findings_elsewhere(
+        &self,
+        except: &[&Path],
+    ) -> BTreeMap<PathBuf, Arc<[LspDiagnostic]>> {
+        let mut open = self.documents.lock().await.by_last_use();
+        open.retain(|path| !except.contains(&path.as_path()));
+        open.truncate(MAX_ELSEWHERE);
+        let mut all = BTreeMap::new();
+        for path in open {
+            let found = match self.offers("diagnosticProvider") {
+                true => self.pulled(&path, ELSEWHERE_LIMIT).await,
+                false => {
+                    Some(self.state.published(&path)).filter(|it| it.serial > 0).map(|it| it.items)
+                }
+            };
+            all.extend(found.map(|found| (path, found)));
+        }
+        all
+    }
+
+    /// Waits until a server that tells its findings unasked has told nothing for a moment.
+    pub(super) async fn settle(&self) {
+        if self.offers("diagnosticProvider") {
+            return;
+        }
+        let mut news = self.state.follow();
+        let quiet =
+            async { while let Ok(Ok(())) = tokio::time::timeout(QUIET, news.changed()).await {} };
+        let _ = tokio::time::timeout(SETTLE_LIMIT, quiet).await;
     }
 
     async fn pulled(&self, path: &Path, limit: Duration) -> Option<Arc<[LspDiagnostic]>> {
@@ -338,6 +396,7 @@ fn initialize_params(root: &Path, initialization: &Value) -> Value {
                 "didChangeConfiguration": {"dynamicRegistration": false},
                 "didChangeWatchedFiles": {"dynamicRegistration": true},
                 "symbol": {"dynamicRegistration": false},
+                "workspaceEdit": {"documentChanges": true},
             },
             "textDocument": {
                 "synchronization": {"didSave": true, "dynamicRegistration": false},
@@ -349,6 +408,7 @@ fn initialize_params(root: &Path, initialization: &Value) -> Value {
                 "hover": {"contentFormat": ["markdown", "plaintext"]},
                 "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
                 "callHierarchy": {},
+                "rename": {"prepareSupport": true},
             },
             "experimental": {"serverStatusNotification": true},
         },

@@ -42,6 +42,9 @@ pub(super) struct PlayedServer {
     pub(super) capabilities: Value,
     /// It ends when it is sent this.
     pub(super) ends_on: Option<&'static str>,
+    /// What it answers to `textDocument/prepareRename` and `textDocument/rename`, the latter by the address
+    /// of the file that is asked about.
+    pub(super) rename: (Value, fn(&str) -> Value),
 }
 
 impl Default for PlayedServer {
@@ -50,6 +53,7 @@ impl Default for PlayedServer {
             findings: PlayedFindings::PushWithVersion,
             capabilities: json!({"definitionProvider": true}),
             ends_on: None,
+            rename: (Value::Null, |_| Value::Null),
         }
     }
 }
@@ -219,6 +223,7 @@ async fn play(
     mut tells: watch::Receiver<bool>,
 ) {
     let mut texts = std::collections::BTreeMap::<String, String>::new();
+    let mut versions = std::collections::BTreeMap::<String, Value>::new();
     while let Ok(Some(message)) = messages.next().await {
         heard.send_modify(|heard| heard.push(message.clone()));
         let method = message["method"].as_str().unwrap_or_default();
@@ -227,8 +232,9 @@ async fn play(
         }
         let params = &message["params"];
         let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
-        let findings = |text: &str| -> Value {
-            let lines = text.lines().enumerate().filter(|(_, line)| line.contains("bad"));
+        let findings = |text: &str, is_broken: bool| -> Value {
+            let is_wrong = |line: &str| line.contains("bad") || (is_broken && line == "uses a");
+            let lines = text.lines().enumerate().filter(|(_, line)| is_wrong(line));
             let finding = |(at, line): (usize, &str)| {
                 json!({"range": {"start": {"line": at, "character": 0}}, "severity": 1,
                        "message": format!("wrong: {}", line.trim())})
@@ -249,24 +255,33 @@ async fn play(
                 let text =
                     text.or(params["contentChanges"][0]["text"].as_str()).unwrap_or_default();
                 texts.insert(uri.clone(), text.to_owned());
-                let mut told = json!({"uri": uri, "diagnostics": findings(text)});
+                versions.insert(uri.clone(), params["textDocument"]["version"].clone());
+                let is_broken = texts.values().any(|text| text.contains("breaks"));
                 match server.findings {
-                    PlayedFindings::PushWithVersion => {
-                        told["version"] = params["textDocument"]["version"].clone();
-                    }
-                    PlayedFindings::Push => {}
+                    PlayedFindings::PushWithVersion | PlayedFindings::Push => {}
                     PlayedFindings::Pull | PlayedFindings::Never => continue,
                 }
                 if tells.wait_for(|tells| *tells).await.is_err() {
                     return;
                 }
-                let note = json!({"method": "textDocument/publishDiagnostics", "params": told});
-                sink.write(&lsp_frame(&note)).await;
+                // Of the changed file first, then of what uses another.
+                let others = texts.iter().filter(|(it, text)| **it != uri && text.contains("uses"));
+                for (uri, text) in texts.get_key_value(&uri).into_iter().chain(others) {
+                    let mut told = json!({"uri": uri, "diagnostics": findings(text, is_broken)});
+                    if server.findings == PlayedFindings::PushWithVersion {
+                        told["version"] = versions[uri].clone();
+                    }
+                    let note = json!({"method": "textDocument/publishDiagnostics", "params": told});
+                    sink.write(&lsp_frame(&note)).await;
+                }
             }
             "textDocument/diagnostic" => {
                 let text = texts.get(&uri).cloned().unwrap_or_default();
-                answer = json!({"kind": "full", "items": findings(&text)});
+                let is_broken = texts.values().any(|text| text.contains("breaks"));
+                answer = json!({"kind": "full", "items": findings(&text, is_broken)});
             }
+            "textDocument/prepareRename" => answer = server.rename.0.clone(),
+            "textDocument/rename" => answer = server.rename.1(&uri),
             "textDocument/definition" => {
                 let start = json!({"line": 0, "character": 0});
                 answer = json!([{"uri": uri, "range": {"start": start, "end": start}}]);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::FileChange;
+use crate::domain::ContentHash;
 
 /// Answers questions about code, and finds mistakes after changes.
 #[async_trait]
@@ -47,6 +48,8 @@ pub enum CodeOperation {
     Implementations,
     IncomingCalls,
     OutgoingCalls,
+    /// What would change; nothing is changed by asking.
+    Rename,
 }
 
 /// A question about code.
@@ -60,7 +63,7 @@ pub struct CodeQuery {
     pub text: Arc<str>,
     /// Where in the file; the start where the operation needs no place.
     pub position: CodePosition,
-    /// The name to look for in the workspace.
+    /// The name to look for in the workspace, or the new name of what is renamed.
     pub name: String,
 }
 
@@ -81,6 +84,27 @@ pub struct CodeAnswer {
     pub text: String,
     /// Sentences about what may be missing.
     pub notes: Vec<String>,
+    /// What a rename would change, by file.
+    pub edits: Vec<CodeFileEdits>,
+}
+
+/// What would change in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeFileEdits {
+    /// Absolute and clean.
+    pub path: PathBuf,
+    /// Of the content that the edits are for.
+    pub content: ContentHash,
+    /// In order, without an overlap.
+    pub edits: Vec<CodeEdit>,
+}
+
+/// A text in the place of the bytes from `start` to before `end`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeEdit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
 }
 
 /// One line of an answer.

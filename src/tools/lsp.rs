@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, FILE_NAMES, InputShape};
+use super::lsp_rename::{self, CHANGES, apply_rename, changed_paths, changes_argument};
 use super::{
     CodeAnswer, CodeItem, CodeOperation, CodePlace, CodePosition, CodeQuery, FileState, Tool,
     ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output,
@@ -17,8 +18,8 @@ use super::{
 use crate::disk::IgnoreFiles;
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{
-    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec, pluralise,
-    strip_invisible,
+    FileDiff, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
+    pluralise, strip_invisible,
 };
 
 /// Asks the language server of a file.
@@ -34,15 +35,17 @@ const SHAPE: InputShape = InputShape {
         ("line", &["line_number"]),
         ("character", &["column", "col"]),
         ("query", &[]),
+        ("new_name", &["newName", "new"]),
+        (CHANGES, &[]),
     ],
     place: "",
 };
 
 static DESCRIPTOR: ToolDescriptor =
-    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Search, ToolCapability::ReadFiles).deferred();
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Search, ToolCapability::WriteFiles).deferred();
 
 /// The operations by the names that they have in the schema.
-const OPERATIONS: [(&str, CodeOperation); 9] = [
+const OPERATIONS: [(&str, CodeOperation); 10] = [
     ("diagnostics", CodeOperation::Diagnostics),
     ("definition", CodeOperation::Definition),
     ("references", CodeOperation::References),
@@ -52,10 +55,11 @@ const OPERATIONS: [(&str, CodeOperation); 9] = [
     ("implementations", CodeOperation::Implementations),
     ("incomingCalls", CodeOperation::IncomingCalls),
     ("outgoingCalls", CodeOperation::OutgoingCalls),
+    ("rename", CodeOperation::Rename),
 ];
 
 /// Names that other agents and the protocol have for an operation, in small letters.
-const OTHER_OPERATIONS: [(&str, &str); 14] = [
+const OTHER_OPERATIONS: [(&str, &str); 15] = [
     ("gotodefinition", "definition"),
     ("preparecallhierarchy", "definition"),
     ("findreferences", "references"),
@@ -70,6 +74,7 @@ const OTHER_OPERATIONS: [(&str, &str); 14] = [
     ("diagnostic", "diagnostics"),
     ("callers", "incomingCalls"),
     ("callees", "outgoingCalls"),
+    ("renamesymbol", "rename"),
 ];
 
 /// The largest file that is asked about or quoted from, in bytes.
@@ -95,6 +100,7 @@ struct LspArguments {
     /// From 1, in characters.
     column: Option<u64>,
     query: String,
+    new_name: String,
 }
 
 #[async_trait]
@@ -104,8 +110,8 @@ impl Tool for LspTool {
             name: SHAPE.tool.into(),
             description: "Asks the language server of a file: diagnostics (errors and warnings), \
                 definition, references, hover (type and documentation), documentSymbols, \
-                workspaceSymbols (by query), implementations, incomingCalls, outgoingCalls. Name a \
-                place by symbol and line."
+                workspaceSymbols (by query), implementations, incomingCalls, outgoingCalls, rename \
+                (changes all files that use the symbol). Name a place by symbol and line."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -116,6 +122,7 @@ impl Tool for LspTool {
                     "line": {"type": "integer", "description": "from 1; the nearest line with the symbol counts"},
                     "character": {"type": "integer", "description": "from 1, where no symbol is named"},
                     "query": {"type": "string", "description": "for workspaceSymbols"},
+                    "new_name": {"type": "string", "description": "for rename"},
                 },
                 "required": ["operation"],
             }),
@@ -131,7 +138,7 @@ impl Tool for LspTool {
         let Ok(wanted) = parse_arguments(input, &place) else { return String::new() };
         let name = if wanted.symbol.is_empty() { wanted.query } else { wanted.symbol };
         let path = wanted.path.map(|path| place.show(&path)).unwrap_or_default();
-        let words = [wanted.operation_name, &*name, &*path];
+        let words = [wanted.operation_name, &*name, &*wanted.new_name, &*path];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
@@ -147,29 +154,55 @@ impl Tool for LspTool {
         let path = parse_arguments(input, place)?.path;
         // The lines of an answer come from anywhere in the folder.
         let folder = ToolAccess::Read(place.cwd.clone());
-        Ok(path.map(ToolAccess::Read).into_iter().chain([folder]).collect())
+        let changed = changed_paths(input.get(CHANGES))?.into_iter().map(ToolAccess::Write);
+        Ok(path.map(ToolAccess::Read).into_iter().chain([folder]).chain(changed).collect())
+    }
+
+    fn has_changes_to_find(&self, input: &Value) -> bool {
+        let place = WorkingDirectory { cwd: PathBuf::from("/"), home: None };
+        parse_arguments(input, &place).is_ok_and(|it| it.operation == CodeOperation::Rename)
+    }
+
+    async fn find_changes(&self, context: &ToolContext, input: &Value) -> Result<Value, ToolError> {
+        let wanted = parse_arguments(input, &context.place)?;
+        let Some((answer, _)) = ask(context, &wanted).await? else {
+            return Err(ToolError("Stopped by the user.".into()));
+        };
+        if answer.edits.is_empty() {
+            let symbol = &wanted.symbol;
+            return Err(ToolError(format!(
+                "The language server would change nothing to rename {symbol}. Look at the symbol and the line."
+            )));
+        }
+        let mut complete = input.clone();
+        complete[CHANGES] = changes_argument(context, answer.edits)?;
+        Ok(complete)
+    }
+
+    async fn preview(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+    ) -> Result<Option<FileDiff>, ToolError> {
+        Ok(lsp_rename::previews(context, input.get(CHANGES)).await?.into_iter().next())
+    }
+
+    async fn other_previews(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+    ) -> Result<Vec<FileDiff>, ToolError> {
+        Ok(lsp_rename::previews(context, input.get(CHANGES)).await?.into_iter().skip(1).collect())
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = parse_arguments(&input, &context.place)?;
-        let text = match &wanted.path {
-            None => String::new(),
-            Some(path) => read_file(context, path).await?,
+        if wanted.operation == CodeOperation::Rename {
+            return apply_rename(context, input.get(CHANGES)).await;
+        }
+        let Some((mut answer, moved)) = ask(context, &wanted).await? else {
+            return Ok(stopped_output());
         };
-        let (position, moved) = match needs_place(wanted.operation) {
-            true => find_place(&text, &wanted)?,
-            false => (CodePosition::default(), None),
-        };
-        let query = CodeQuery {
-            operation: wanted.operation,
-            path: wanted.path.clone(),
-            text: text.into(),
-            position,
-            name: wanted.query.clone(),
-        };
-        let asked = context.cancel.run_until_cancelled(context.code.ask(&query)).await;
-        let Some(answer) = asked else { return Ok(stopped_output()) };
-        let mut answer = answer.map_err(|error| ToolError(error.0))?;
         let found = answer.items.len();
         let Some(items) = shown_items(context, &wanted, std::mem::take(&mut answer.items)).await?
         else {
@@ -184,6 +217,33 @@ impl Tool for LspTool {
     }
 }
 
+/// Asks the server; the answer, and a note where the place is not that of the call. `None` after a stop.
+async fn ask(
+    context: &ToolContext,
+    wanted: &LspArguments,
+) -> Result<Option<(CodeAnswer, Option<String>)>, ToolError> {
+    let text = match &wanted.path {
+        None => String::new(),
+        Some(path) => read_file(context, path).await?,
+    };
+    let (position, moved) = match needs_place(wanted.operation) {
+        true => find_place(&text, wanted)?,
+        false => (CodePosition::default(), None),
+    };
+    let is_rename = wanted.operation == CodeOperation::Rename;
+    let name = if is_rename { &wanted.new_name } else { &wanted.query };
+    let query = CodeQuery {
+        operation: wanted.operation,
+        path: wanted.path.clone(),
+        text: text.into(),
+        position,
+        name: name.clone(),
+    };
+    let asked = context.cancel.run_until_cancelled(context.code.ask(&query)).await;
+    let answer = asked.transpose().map_err(|error| ToolError(error.0))?;
+    Ok(answer.map(|answer| (answer, moved)))
+}
+
 fn needs_place(operation: CodeOperation) -> bool {
     match operation {
         CodeOperation::Diagnostics
@@ -194,7 +254,8 @@ fn needs_place(operation: CodeOperation) -> bool {
         | CodeOperation::Hover
         | CodeOperation::Implementations
         | CodeOperation::IncomingCalls
-        | CodeOperation::OutgoingCalls => true,
+        | CodeOperation::OutgoingCalls
+        | CodeOperation::Rename => true,
     }
 }
 
@@ -226,10 +287,19 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<LspArgumen
         symbol,
         line: arguments.number("line")?.filter(|line| *line > 0),
         column: arguments.number("character")?.filter(|column| *column > 0),
+        new_name: arguments.optional_text("new_name")?.unwrap_or_default().trim().to_owned(),
     };
     let has_place = !wanted.symbol.is_empty() || (wanted.line.is_some() && wanted.column.is_some());
     if needs_place(operation) && !has_place {
         return Err(arguments.wrong("`symbol` is missing: the name that is asked about"));
+    }
+    if operation == CodeOperation::Rename
+        && (wanted.new_name.is_empty() || wanted.new_name.contains(char::is_control))
+    {
+        return Err(arguments.wrong("`new_name` must be the new name of the symbol"));
+    }
+    if operation != CodeOperation::Rename && arguments.value(CHANGES).is_some() {
+        return Err(arguments.wrong(format!("`{CHANGES}` is not for {operation_name}")));
     }
     if operation == CodeOperation::WorkspaceSymbols && wanted.query.is_empty() {
         return Err(arguments.wrong("`query` is missing: the name, or a part of it"));

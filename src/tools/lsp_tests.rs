@@ -15,9 +15,9 @@ use super::{
 use crate::domain::ToolAccess;
 
 /// Answers each question with the same, and remembers the last.
-struct ScriptedCode {
-    answer: Result<CodeAnswer, LanguageServerError>,
-    asked: Mutex<Option<CodeQuery>>,
+pub(super) struct ScriptedCode {
+    pub(super) answer: Result<CodeAnswer, LanguageServerError>,
+    pub(super) asked: Mutex<Option<CodeQuery>>,
 }
 
 #[async_trait]

@@ -19,6 +19,9 @@ mod input;
 mod jobs;
 mod language_servers;
 mod lsp;
+mod lsp_rename;
+#[cfg(test)]
+mod lsp_rename_tests;
 #[cfg(test)]
 mod lsp_tests;
 mod notebook;
@@ -75,8 +78,8 @@ pub use jobs::{
     SessionJob, TerminalSize,
 };
 pub use language_servers::{
-    CodeAnswer, CodeItem, CodeOperation, CodePlace, CodePosition, CodeQuery, LanguageServerError,
-    LanguageServers, NoLanguageServers,
+    CodeAnswer, CodeEdit, CodeFileEdits, CodeItem, CodeOperation, CodePlace, CodePosition,
+    CodeQuery, LanguageServerError, LanguageServers, NoLanguageServers,
 };
 pub use pdf::{NoPdfReader, PdfError, PdfReader};
 pub use plan_mode::{EXIT_PLAN_MODE, FixedMode, ModeControl};
@@ -126,6 +129,25 @@ pub trait Tool: Send + Sync {
     fn access(&self, input: &Value, place: &WorkingDirectory)
     -> Result<Vec<ToolAccess>, ToolError>;
 
+    /// Whether what a call with this input changes is found only by asking ([`Self::find_changes`]).
+    fn has_changes_to_find(&self, _input: &Value) -> bool {
+        false
+    }
+
+    /// The input with all that the call changes in it, which [`Self::access`] then names. Called once,
+    /// with the files that the input is approved for; the new input is decided about anew.
+    ///
+    /// # Errors
+    ///
+    /// When the call cannot be done; the error tells the model what to do instead.
+    async fn find_changes(
+        &self,
+        _context: &ToolContext,
+        input: &Value,
+    ) -> Result<Value, ToolError> {
+        Ok(input.clone())
+    }
+
     /// The diff that a call would make to the current file, for the approval dialog; `None` where
     /// the tool has no preview.
     ///
@@ -138,6 +160,19 @@ pub trait Tool: Send + Sync {
         _input: &Value,
     ) -> Result<Option<FileDiff>, ToolError> {
         Ok(None)
+    }
+
+    /// The diffs of the other files that a call changes, where it changes more than one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::preview`].
+    async fn other_previews(
+        &self,
+        _context: &ToolContext,
+        _input: &Value,
+    ) -> Result<Vec<FileDiff>, ToolError> {
+        Ok(Vec::new())
     }
 
     /// The input of a narrower call: it makes the changes of `shown`, the preview of `input`,

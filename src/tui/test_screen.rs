@@ -488,6 +488,7 @@ pub fn question(id: u64, command: &str) -> AgentEvent {
         deny_rule: Some("Bash(rm *)".into()),
         rule_file: RuleFile("/home/me/.slug/settings.json".into()),
         preview: None,
+        other_previews: Vec::new(),
         dangers: Vec::new(),
         facts: DangerFacts::Unknown,
     }))

@@ -46,7 +46,11 @@ impl TestAgent {
     }
 
     /// Rewinds, and returns the message that goes back into the input.
-    async fn go(&mut self, to: RewindDestination, what: RewindScope) -> Option<UserInput> {
+    pub(super) async fn go(
+        &mut self,
+        to: RewindDestination,
+        what: RewindScope,
+    ) -> Option<UserInput> {
         let plan = self.plan(to).await.unwrap();
         self.tell(AgentCommand::Rewind { plan, what }).await;
         match self.wait_for("return", |event| matches!(event, AgentEvent::Rewound { .. })).await {

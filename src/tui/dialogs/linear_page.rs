@@ -69,6 +69,11 @@ pub fn indented(text: &str) -> String {
 
 /// The added and removed lines of a diff.
 pub fn count_words(diff: &FileDiff) -> String {
-    let lines = if diff.added == 1 { "line" } else { "lines" };
-    format!("{} {lines} added, {} removed", diff.added, diff.removed)
+    line_count_words((diff.added, diff.removed))
+}
+
+/// Added and removed lines.
+pub fn line_count_words((added, removed): (usize, usize)) -> String {
+    let lines = if added == 1 { "line" } else { "lines" };
+    format!("{added} {lines} added, {removed} removed")
 }

@@ -279,6 +279,7 @@ fn question(
         deny_rule: None,
         rule_file: RuleFile(std::path::PathBuf::new()),
         preview: change_behind(timeline, index, &permission.call),
+        other_previews: Vec::new(),
         dangers: Vec::new(),
         facts: DangerFacts::Unknown,
     })

@@ -27,6 +27,7 @@ mod pager;
 mod partial_approval;
 mod plan;
 mod questions;
+mod rename_approval;
 mod review;
 mod rewind;
 mod rule_answers;

@@ -144,11 +144,12 @@ impl ViewLayouts {
         &self.highlighter
     }
 
-    /// The diff of a question, and the rows of each change, given `above` rows before the diff.
-    pub fn approval_diff(
+    /// The diff of a question, and the rows of each change, given `above` rows before the diff. The
+    /// diffs of other files follow it, each under its heading.
+    pub fn approval_diff<'a>(
         &mut self,
         id: ApprovalId,
-        diff: &FileDiff,
+        (diff, others): (&FileDiff, impl FnOnce() -> Vec<(Vec<StyledLine>, &'a FileDiff)>),
         width: u16,
         above: usize,
     ) -> (Arc<[StyledLine]>, Arc<[Range<usize>]>) {
@@ -166,8 +167,15 @@ impl ViewLayouts {
             places.iter().map(|place| place.start + above..place.end + above).collect()
         };
         let lines = self.kept.get(key, highlighter, || {
-            let (laid, found) = diff::render_whole(diff, width, highlighter);
+            let (mut laid, found) = diff::render_whole(diff, width, highlighter);
             places = Some(rows(found));
+            for (heading, diff) in others() {
+                let rest = diff::render_whole(diff, width, highlighter).0;
+                laid.lines.push(StyledLine::default());
+                laid.lines.extend(heading);
+                laid.lines.extend(rest.lines);
+                laid.colours = laid.colours.and(rest.colours);
+            }
             laid
         });
         // The lines may still be cached although another question's rows were remembered since.

@@ -24,11 +24,16 @@ pub enum HunkDirection {
 }
 
 impl HunkSelection {
-    /// The changes of a request, all included. `None` for fewer than two: a single change is
-    /// approved or denied as a whole.
+    /// The changes of a request, all included. `None` for fewer than two and for those of several files,
+    /// which belong together: these are approved or denied as a whole.
     pub fn of(request: &ApprovalRequest) -> Option<Self> {
         let count = request.preview.as_ref().map_or(0, FileDiff::change_count);
-        (count > 1).then(|| Self { count, left_out: ExcludedHunks::default(), focus: 0 })
+        let is_one_file = request.other_previews.is_empty();
+        (count > 1 && is_one_file).then(|| Self {
+            count,
+            left_out: ExcludedHunks::default(),
+            focus: 0,
+        })
     }
 
     /// The number of changes that the user approves.

@@ -9,7 +9,7 @@ use crate::tui::app::diff_text;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{
-    LabelledLine, LineLabel, LinearPage, count_words, indented, line, lines,
+    LabelledLine, LineLabel, LinearPage, indented, line, line_count_words, lines,
 };
 use crate::tui::dialogs::rules::rule_location;
 use crate::tui::dialogs::rules::view::decision_text;
@@ -103,14 +103,17 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     if !counter.is_empty() {
         title.push_str(&format!(" ({counter})"));
     }
-    if let Some(diff) = &request.preview {
-        title.push_str(&format!(" {}.", count_words(diff)));
+    if request.preview.is_some() {
+        title.push_str(&format!(" {}.", line_count_words(words::line_counts(request))));
     }
     let mut out = vec![LabelledLine::new(LineLabel::Question, line(&title))];
     out.extend(words::description(request).map(|text| same(line(&text))));
     out.extend(danger(approval).map(|text| same(format!("Danger: {text}"))));
     match (&request.preview, request.command()) {
-        (Some(diff), _) => out.extend(lines(LineLabel::Continuation, &diff_text::unified(diff))),
+        (Some(_), _) => {
+            let texts = request.previews().map(diff_text::unified);
+            out.extend(texts.flat_map(|text| lines(LineLabel::Continuation, &text)));
+        }
         (None, Some(command)) => {
             out.extend(lines(LineLabel::Continuation, &indented(command)));
             if request.cwd != settings.cwd {

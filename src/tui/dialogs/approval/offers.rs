@@ -20,8 +20,7 @@ pub enum SessionScope {
 impl SessionScope {
     /// The scope for a request in this mode and workspace. A stricter or wider mode than `ask` stays.
     pub fn of(request: &ApprovalRequest, mode: PermissionMode, workspace: &Path) -> Self {
-        let is_inside =
-            request.preview.as_ref().is_some_and(|diff| diff.path.starts_with(workspace));
+        let is_inside = request.preview.is_some() && is_all_inside(request, workspace);
         let is_plain = request.kind == ApprovalKind::Permission && request.dangers.is_empty();
         match mode {
             PermissionMode::Ask if is_inside && is_plain => Self::AllEdits,
@@ -47,11 +46,15 @@ pub fn answered_with_all<'a>(
             && request.lookalikes().is_empty()
     };
     let is_short = |request: &&ApprovalRequest| match (&request.preview, request.command()) {
-        (Some(diff), _) => diff.path.starts_with(workspace),
+        (Some(_), _) => is_all_inside(request, workspace),
         (None, Some(command)) => !command.trim().contains('\n') && command.len() <= LONGEST_LISTED,
         (None, None) => false,
     };
     waiting.filter(is_plain).filter(is_short).collect()
+}
+
+fn is_all_inside(request: &ApprovalRequest, workspace: &Path) -> bool {
+    request.previews().all(|diff| diff.path.starts_with(workspace))
 }
 
 /// The requests of the agent whose question is open that a yes to all would answer as well.

@@ -296,16 +296,18 @@ fn parts<'a>(
     // The name of a file has to fit: what it does not say of the path stands below.
     let room = width.saturating_sub(paint::width(&asker) + paint::width(&counter) + 12);
     let path = request.preview.as_ref().map(|diff| words::shown_path(&diff.path, settings));
+    let is_one_file = request.other_previews.is_empty();
     let name = path.as_ref().map_or_else(String::new, |path| match paint::width(path) <= room {
         true => path.clone(),
         false => both_ends(path.rsplit('/').next().unwrap_or(path), room),
     });
-    let is_named = path.as_ref() == Some(&name);
+    let is_named = is_one_file && path.as_ref() == Some(&name);
     let mut title = vec![span(asker + &words::title(request, &name), StyleRole::Strong)];
     let subject = ApprovalSubject::new(around, approval, layouts, (width, is_named), &listed);
-    if let Some(diff) = request.preview.as_ref().filter(|_| is_named) {
-        title.push(span(format!("  +{}", diff.added), StyleRole::Success));
-        title.push(span(format!(" -{}", diff.removed), StyleRole::Error));
+    if is_named || !is_one_file {
+        let (added, removed) = words::line_counts(request);
+        title.push(span(format!("  +{added}"), StyleRole::Success));
+        title.push(span(format!(" -{removed}"), StyleRole::Error));
     }
     let mut head = vec![title];
     if let Some(text) = words::description(request) {

@@ -39,6 +39,9 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
         (ApprovalKind::Permission, _) => {}
     }
     match (&request.preview, tools::kind_of(&request.tool)) {
+        (Some(_), _) if !request.other_previews.is_empty() => {
+            format!("Change {}?", file_count(request))
+        }
         (Some(diff), _) if is_new(diff) => format!("Write {name}?"),
         (Some(_), _) => format!("Change {name}?"),
         (None, _) if is_command && is_for_background(&request.input) => {
@@ -55,6 +58,16 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
             format!("Use {}?", sanitize_line(&request.tool))
         }
     }
+}
+
+/// How many files a call changes, in words.
+fn file_count(request: &ApprovalRequest) -> String {
+    pluralise(request.previews().count(), "file")
+}
+
+/// The lines that a call adds and removes in all of its files.
+pub(super) fn line_counts(request: &ApprovalRequest) -> (usize, usize) {
+    request.previews().fold((0, 0), |sum, diff| (sum.0 + diff.added, sum.1 + diff.removed))
 }
 
 /// Whether a command becomes a job, which goes on when its call has ended.
@@ -109,8 +122,12 @@ pub(super) fn description(request: &ApprovalRequest) -> Option<String> {
 pub(super) fn waiting_row(request: &ApprovalRequest, settings: &ScreenSettings) -> String {
     match (&request.preview, request.command()) {
         (Some(diff), _) => {
-            let path = shown_path(&diff.path, settings);
-            format!("{path}  +{} -{}", diff.added, diff.removed)
+            let path = match request.other_previews[..] {
+                [] => shown_path(&diff.path, settings),
+                [_, ..] => file_count(request),
+            };
+            let (added, removed) = line_counts(request);
+            format!("{path}  +{added} -{removed}")
         }
         (None, Some(command)) => format!("$ {}", sanitize_line(command.trim())),
         (None, None) => sanitize_line(&request.tool),

@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::Value;
 
-use crate::domain::ApprovalRequest;
+use crate::domain::{ApprovalRequest, FileDiff};
 use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, HunkSelection, words};
 use crate::tui::dialogs::dialog::DialogView;
@@ -67,18 +67,23 @@ impl<'a> ApprovalSubject<'a> {
         };
         match (&request.preview, request.command()) {
             (Some(diff), _) => {
-                let counts = [
-                    span(format!("  +{}", diff.added), StyleRole::Success),
-                    span(format!(" -{}", diff.removed), StyleRole::Error),
-                ];
-                let above = match is_named {
-                    true => Vec::new(),
-                    false => with_counts(path(around, &diff.path, width), counts, width),
+                let heading = |diff: &FileDiff| {
+                    let counts = [
+                        span(format!("  +{}", diff.added), StyleRole::Success),
+                        span(format!(" -{}", diff.removed), StyleRole::Error),
+                    ];
+                    with_counts(path(around, &diff.path, width), counts, width)
                 };
+                let above = if is_named { Vec::new() } else { heading(diff) };
                 let margin = if picks.is_some() { MARGIN } else { 0 };
-                let width = width.saturating_sub(margin).max(1);
+                let room = width.saturating_sub(margin).max(1);
+                let others = || {
+                    let others = request.other_previews.iter();
+                    others.map(|diff| (heading(diff), diff)).collect()
+                };
                 // The whole diff: nothing may be approved that cannot be seen.
-                let (diff, changes) = layouts.approval_diff(request.id, diff, width, above.len());
+                let (diff, changes) =
+                    layouts.approval_diff(request.id, (diff, others), room, above.len());
                 Self { above, diff, below, changes, picks }
             }
             (None, Some(command)) => {
