@@ -24,6 +24,7 @@ mod ledger;
 mod long_answers;
 mod models;
 mod modes;
+mod nested_instructions;
 mod one_screen;
 mod places;
 mod prefix;

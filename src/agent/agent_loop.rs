@@ -560,9 +560,7 @@ impl Agent {
 
     /// The instruction files as they are on disk now.
     pub(super) async fn instructions(&self) -> context::LoadedInstructions {
-        let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
-        let read = tokio::task::spawn_blocking(move || context::read_instructions(&home, &project));
-        match read.await {
+        match self.with_instruction_scope(|scope| scope.read()).await {
             Ok(instructions) => instructions,
             Err(error) => {
                 self.error(format!("The instruction files could not be read: {error}."));

@@ -39,6 +39,7 @@ mod mode_note;
 mod model_limits;
 mod model_loading;
 mod models;
+mod nested_instructions;
 mod normalise;
 mod partial_approval;
 mod permission_state;

@@ -363,6 +363,7 @@ impl Agent {
                 self.tell_ended_agents(running.turn).await;
                 self.note_budgets(running.turn);
                 self.tell_late_findings(running.turn).await;
+                self.tell_nested_instructions(running.turn).await;
                 return self.request_or_compact(running).await;
             }
             TurnAction::RequestWithoutTools => {

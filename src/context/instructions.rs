@@ -5,8 +5,18 @@
 //! permissions stay as they are.
 //!
 //! Of a project, the root of the git repository and the working folder are read, in this order. In
-//! each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md.
+//! each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md; then the rules of `.slug/rules` and
+//! `.claude/rules`. What holds only for some files or folders is read when work touches them: see
+//! [`nested`].
+//!
+//! A file includes others with `@path`. These lie in the same project, and no link leads to them; the
+//! user's own file includes only what is in slug's folder.
 
+mod includes;
+mod nested;
+mod rules;
+
+use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +25,10 @@ use std::path::{Path, PathBuf};
 use super::repository_root;
 use crate::disk::read_text;
 use crate::domain::sanitize::sanitize_line;
-use crate::domain::strip_invisible;
+use crate::domain::{clean_path, strip_invisible};
+
+pub use nested::{NestedInstructions, nested_instruction_files};
+use rules::RuleFile;
 
 /// The most characters that are sent of all files together. Where they are cut, a line about it
 /// follows.
@@ -30,34 +43,76 @@ pub struct LoadedInstructions {
     pub warnings: Vec<String>,
     /// The files that the text is made of, in order.
     pub files: Vec<InstructionFile>,
+    /// Files that are there and are no part of the text.
+    pub unread: Vec<UnreadInstructionFile>,
 }
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionFile {
     pub path: PathBuf,
+    pub level: InstructionLevel,
     /// The size of its text in bytes, before the limit cuts anything.
     pub bytes: usize,
+    /// Which file includes it.
+    pub included_by: Option<PathBuf>,
     /// Where it stands in the text that is sent, with its heading; empty where it was cut off.
     pub sent: Range<usize>,
 }
 
-/// Reads the instruction files of slug's `home` and of the project's folders, outermost first. For
-/// an untrusted project, pass no folders.
-pub fn read_instructions(home: &Path, project: &[PathBuf]) -> LoadedInstructions {
-    let mut reader = InstructionReader::default();
-    reader.main_file("# Global Rules", home, InstructionLinkPolicy::Followed);
-    for folder in project {
-        reader.main_file("# Project Rules", folder, InstructionLinkPolicy::Inside(folder));
+/// A file that is there and is not sent from the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadInstructionFile {
+    pub path: PathBuf,
+    pub level: InstructionLevel,
+    /// Why, as a phrase.
+    pub reason: String,
+    /// Whether it is sent once work touches the files that it is about.
+    pub is_for_a_part: bool,
+}
+
+/// Whose an instruction file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InstructionLevel {
+    /// In slug's home folder, for all projects.
+    User,
+    /// In the project, for all who work on it.
+    Project,
+    /// In the project, and only the user's.
+    Local,
+}
+
+/// Which instruction files apply.
+#[derive(Clone, Copy)]
+pub struct InstructionScope<'a> {
+    /// slug's home folder.
+    pub home: &'a Path,
+    /// The project's folders, outermost first; none for an untrusted project.
+    pub project: &'a [PathBuf],
+    /// Whether a rule denies reading a file, which no file then includes.
+    pub hides: &'a dyn Fn(&Path) -> bool,
+}
+
+impl InstructionScope<'_> {
+    /// Reads the files that hold from the start.
+    pub fn read(&self) -> LoadedInstructions {
+        let mut reader = InstructionReader::new(self);
+        let user = InstructionPlace { level: InstructionLevel::User, folder: self.home };
+        reader.main_file("# Global Rules", self.home, user);
+        let Some(root) = self.project.first() else { return reader.finish() };
+        let of_project = InstructionPlace { level: InstructionLevel::Project, folder: root };
+        for folder in self.project {
+            reader.main_file("# Project Rules", folder, of_project);
+        }
+        for folder in self.project {
+            reader.rules(folder, of_project);
+        }
+        let local = InstructionPlace { level: InstructionLevel::Local, folder: root };
+        for folder in self.project {
+            reader.file("# Local Notes (private)", &folder.join("SLUG.local.md"), local);
+        }
+        reader.finish()
     }
-    for folder in project {
-        reader.rules(folder);
-    }
-    for folder in project {
-        let path = folder.join("SLUG.local.md");
-        reader.file("# Local Notes (private)", &path, InstructionLinkPolicy::Inside(folder));
-    }
-    reader.finish()
 }
 
 /// The folders whose instructions apply to work in `cwd`, once it is trusted: the root of its
@@ -74,20 +129,26 @@ pub fn project_folders(cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
     root.into_iter().chain([cwd.to_owned()]).collect()
 }
 
-/// Where a symbolic link in place of an instruction file may lead.
+/// Where a file stands.
 #[derive(Clone, Copy)]
-enum InstructionLinkPolicy<'a> {
-    /// Anywhere, because it is the user's own link.
-    Followed,
-    /// Only inside this folder, or a project could have any file of the user's sent.
-    Inside(&'a Path),
+struct InstructionPlace<'a> {
+    level: InstructionLevel,
+    /// What it includes is in here. A project's own file is, too, whatever links there are, or a project
+    /// could have any file of the user's sent.
+    folder: &'a Path,
 }
 
-#[derive(Default)]
-struct InstructionReader {
+struct InstructionReader<'a> {
+    scope: &'a InstructionScope<'a>,
     text: String,
     sections: Vec<InstructionSection>,
     found: LoadedInstructions,
+    /// What was looked at: each file is read once.
+    seen: HashSet<PathBuf>,
+    /// The files that include the one that is read, from the outermost on.
+    including: Vec<PathBuf>,
+    /// How many files were included.
+    included: usize,
 }
 
 struct InstructionSection {
@@ -102,59 +163,113 @@ struct InstructionSection {
 /// The most files that the line about a cut names.
 const NAMED_FILES: usize = 10;
 
+/// The names of a folder's own file: the first that is there is read.
+const MAIN_FILES: [&str; 3] = ["SLUG.md", "AGENTS.md", "CLAUDE.md"];
+
 /// A file with more bytes than this has more characters than the limit, because a character has at
 /// most four bytes.
 const MAX_BYTES: u64 = (MAX_CHARACTERS * 4 + 4) as u64;
 
-impl InstructionReader {
-    fn main_file(&mut self, heading: &str, folder: &Path, links: InstructionLinkPolicy<'_>) {
-        let names = ["SLUG.md", "AGENTS.md", "CLAUDE.md"];
-        let present = names
+impl<'a> InstructionReader<'a> {
+    fn new(scope: &'a InstructionScope<'a>) -> Self {
+        Self {
+            scope,
+            text: String::new(),
+            sections: Vec::new(),
+            found: LoadedInstructions::default(),
+            seen: HashSet::new(),
+            including: Vec::new(),
+            included: 0,
+        }
+    }
+
+    fn main_file(&mut self, heading: &str, folder: &Path, place: InstructionPlace<'_>) {
+        let present = MAIN_FILES
             .into_iter()
             .map(|name| folder.join(name))
-            .find(|path| fs::symlink_metadata(path).is_ok());
-        if let Some(path) = present {
-            self.file(heading, &path, links);
+            .filter(|path| fs::symlink_metadata(path).is_ok());
+        let mut present = present.collect::<Vec<_>>().into_iter();
+        let Some(path) = present.next() else { return };
+        self.file(heading, &path, place);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for other in present.filter(|other| !self.seen.contains(other)) {
+            let reason = format!("not read: {name} stands at this level");
+            self.found.unread.push(UnreadInstructionFile {
+                path: other,
+                level: place.level,
+                reason,
+                is_for_a_part: false,
+            });
         }
     }
 
-    fn rules(&mut self, folder: &Path) {
-        let Ok(entries) = fs::read_dir(folder.join(".slug").join("rules")) else { return };
-        let mut paths: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-            .collect();
-        paths.sort();
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let heading = format!("# Rule: {}", strip_invisible(&name).text.replace('\n', " "));
-            self.file(&heading, &path, InstructionLinkPolicy::Inside(folder));
+    fn rules(&mut self, folder: &Path, place: InstructionPlace<'_>) {
+        for path in rules::rule_files(folder) {
+            let Some(text) = self.text_of(&path, place) else { continue };
+            let rule = RuleFile::read(&text);
+            for problem in &rule.problems {
+                self.warn(&path, problem);
+            }
+            if rule.is_for_all() {
+                let name = rules::name(folder, &path);
+                self.section(&format!("# Rule: {name}"), &path, place, &rule.body, text.len());
+            } else if self.seen.insert(path.clone()) {
+                let reason = format!("sent once work touches {}", rule.told());
+                let level = place.level;
+                self.found.unread.push(UnreadInstructionFile {
+                    path,
+                    level,
+                    reason,
+                    is_for_a_part: true,
+                });
+            }
         }
     }
 
-    fn file(&mut self, heading: &str, path: &Path, links: InstructionLinkPolicy<'_>) {
-        match links {
-            InstructionLinkPolicy::Followed => {}
-            InstructionLinkPolicy::Inside(folder) => {
-                if leads_outside(path, folder) {
+    fn file(&mut self, heading: &str, path: &Path, place: InstructionPlace<'_>) {
+        if let Some(text) = self.text_of(path, place) {
+            self.section(heading, path, place, &text, text.len());
+        }
+    }
+
+    /// The text of a file as it is on disk, where it may be read.
+    fn text_of(&mut self, path: &Path, place: InstructionPlace<'_>) -> Option<String> {
+        match place.level {
+            // A link of the user's own may lead anywhere.
+            InstructionLevel::User => {}
+            InstructionLevel::Project | InstructionLevel::Local => {
+                if leads_outside(path, place.folder) {
                     self.warn(
                         path,
                         "links outside the project and is left out: copy the file \
                         into the project instead",
                     );
-                    return;
+                    return None;
                 }
             }
         }
-        let text = match read_text(path, MAX_BYTES) {
-            Ok(Some(text)) => text.replace("\r\n", "\n"),
-            Ok(None) => return,
+        match read_text(path, MAX_BYTES) {
+            Ok(text) => text.map(|text| text.replace("\r\n", "\n")),
             Err(error) => {
                 self.warn(path, &format!("{error}; it is left out"));
-                return;
+                None
             }
-        };
-        let visible = strip_invisible(&text);
+        }
+    }
+
+    /// Adds a file's `text`, and behind it what it includes.
+    fn section(
+        &mut self,
+        heading: &str,
+        path: &Path,
+        place: InstructionPlace<'_>,
+        text: &str,
+        bytes: usize,
+    ) {
+        if !self.seen.insert(path.to_owned()) {
+            return;
+        }
+        let visible = strip_invisible(text);
         if visible.removed > 0 {
             let count = visible.removed;
             self.warn(
@@ -171,10 +286,62 @@ impl InstructionReader {
         }
         self.found.files.push(InstructionFile {
             path: path.to_owned(),
-            bytes: text.len(),
+            level: place.level,
+            bytes,
+            included_by: self.including.last().cloned(),
             sent: 0..0,
         });
         self.add(heading, body, path);
+        self.including.push(path.to_owned());
+        for name in includes::included(body) {
+            self.include(path, &name, place);
+        }
+        self.including.pop();
+    }
+
+    /// Reads the file that `@name` in `from` means; a name of nothing that exists is no include.
+    fn include(&mut self, from: &Path, name: &str, place: InstructionPlace<'_>) {
+        let Some(parent) = from.parent() else { return };
+        let path = clean_path(&parent.join(name));
+        let problem = |what: &str| format!("names @{}, {what}", sanitize_line(name));
+        if !path.starts_with(place.folder) || name.starts_with('~') {
+            if includes::looks_like_text(name) {
+                self.warn(from, &problem("which is outside of its folder and is left out"));
+            }
+            return;
+        }
+        if !path.is_file() {
+            if includes::looks_like_text(name) {
+                self.warn(from, &problem("which is no file and is left out"));
+            }
+            return;
+        }
+        if self.including.contains(&path) {
+            let chain = self.including.iter().skip_while(|it| **it != path).chain([&path]);
+            let chain: Vec<String> = chain.map(|it| includes::shown(it, place.folder)).collect();
+            let chain = chain.join(" → ");
+            return self.warn(from, &format!("is part of a cycle of includes: {chain}"));
+        }
+        if self.seen.contains(&path) {
+            return;
+        }
+        let refused = if includes::passes_link(&path, place.folder) {
+            "which a link leads to; it is left out"
+        } else if includes::is_hidden(&path, place.folder) {
+            "which is hidden and is left out"
+        } else if (self.scope.hides)(&path) {
+            "which a permission rule hides; it is left out"
+        } else if self.including.len() > includes::MAX_DEPTH {
+            "which would be the fifth file within another; it is left out"
+        } else if self.included >= includes::MAX_FILES {
+            "which is one include too many; it is left out"
+        } else {
+            self.included += 1;
+            let by = includes::shown(from, place.folder);
+            let heading = format!("# Included by {by}: {}", includes::shown(&path, place.folder));
+            return self.file(&heading, &path, place);
+        };
+        self.warn(from, &problem(refused));
     }
 
     fn add(&mut self, heading: &str, body: &str, path: &Path) {
@@ -276,213 +443,4 @@ fn leads_outside(path: &Path, folder: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use tempfile::TempDir;
-
-    use super::*;
-
-    /// How the line about a cut begins.
-    const CUT: &str = "\n\n[slug cut this text here";
-
-    struct InstructionTestFolder {
-        folder: TempDir,
-    }
-
-    impl InstructionTestFolder {
-        fn new() -> Self {
-            Self { folder: tempfile::tempdir().unwrap() }
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.folder.path().join(name)
-        }
-
-        fn write(self, name: &str, text: &str) -> Self {
-            let path = self.path(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        fn read(&self) -> LoadedInstructions {
-            read_instructions(&self.path("home"), &[self.path("project")])
-        }
-    }
-
-    #[test]
-    fn all_files_are_below_their_headings_in_order() {
-        let place = InstructionTestFolder::new()
-            .write("home/SLUG.md", "be kind\n")
-            .write("project/SLUG.md", "\nuse tabs\r\nand care\r\n\n")
-            .write("project/.slug/rules/b.md", "rule b")
-            .write("project/.slug/rules/a.md", "rule a")
-            .write("project/.slug/rules/ignored.txt", "no")
-            .write("project/SLUG.local.md", "mine");
-        let found = place.read();
-        assert_eq!(
-            found.text,
-            "# Global Rules\n\nbe kind\n\n# Project Rules\n\nuse tabs\nand care\n\n\
-             # Rule: a.md\n\nrule a\n\n# Rule: b.md\n\nrule b\n\n# Local Notes (private)\n\nmine"
-        );
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
-        assert_eq!(found.files.len(), 5);
-        assert_eq!(found.files[0].bytes, 8);
-        let sent = found.files.iter().map(|file| &found.text[file.sent.clone()]);
-        assert_eq!(sent.collect::<String>(), found.text);
-        assert_eq!(place.read(), found);
-    }
-
-    #[test]
-    fn no_files_give_no_text() {
-        assert_eq!(InstructionTestFolder::new().read(), LoadedInstructions::default());
-        let blank = InstructionTestFolder::new().write("project/SLUG.md", " \n\n");
-        assert_eq!(blank.read().text, "");
-    }
-
-    #[test]
-    fn without_trust_the_project_is_not_read() {
-        let place = InstructionTestFolder::new()
-            .write("home/SLUG.md", "mine")
-            .write("project/SLUG.md", "theirs");
-        assert_eq!(read_instructions(&place.path("home"), &[]).text, "# Global Rules\n\nmine");
-    }
-
-    #[test]
-    fn other_names_stand_in_for_a_missing_file() {
-        let place = InstructionTestFolder::new().write("project/CLAUDE.md", "c");
-        assert_eq!(place.read().text, "# Project Rules\n\nc");
-        let place = place.write("project/AGENTS.md", "a");
-        assert_eq!(place.read().text, "# Project Rules\n\na");
-        let place = place.write("project/SLUG.md", "s");
-        assert_eq!(place.read().text, "# Project Rules\n\ns");
-    }
-
-    #[test]
-    fn a_change_on_disk_is_read_the_next_time() {
-        let place = InstructionTestFolder::new().write("project/SLUG.md", "one");
-        assert!(place.read().text.ends_with("one"));
-        let place = place.write("project/SLUG.md", "two");
-        assert!(place.read().text.ends_with("two"));
-        fs::remove_file(place.path("project/SLUG.md")).unwrap();
-        assert_eq!(place.read().text, "");
-    }
-
-    #[test]
-    fn too_much_is_cut_at_a_line_with_a_warning() {
-        let line = format!("{}\n", "é".repeat(99));
-        let place = InstructionTestFolder::new()
-            .write("project/SLUG.md", &line.repeat(600))
-            .write("project/SLUG.local.md", "last");
-        let found = place.read();
-        let (kept, notice) = found.text.split_once(CUT).unwrap();
-        let count = kept.chars().count();
-        assert!(count <= MAX_CHARACTERS && count > MAX_CHARACTERS - 200, "{count}");
-        assert!(kept.ends_with('é') && !kept.contains("last"));
-        assert!(kept.lines().skip(2).all(|line| line.chars().count() == 99));
-        let files = ["SLUG.md", "SLUG.local.md"].map(|name| place.path("project").join(name));
-        let left_out = format!("- the rest of {}\n- {}\n", files[0].display(), files[1].display());
-        assert!(notice.contains(&left_out), "{notice}");
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("over 40,000 characters"));
-    }
-
-    #[test]
-    fn the_cut_leaves_no_heading_alone() {
-        let place = InstructionTestFolder::new()
-            .write("project/SLUG.md", &format!("{}\n", "x".repeat(79)).repeat(499))
-            .write("project/SLUG.local.md", &"y".repeat(200));
-        let found = place.read();
-        let (kept, notice) = found.text.split_once(CUT).unwrap();
-        assert!(kept.ends_with('x'), "{}", &kept[kept.len() - 80..]);
-        assert!(!notice.contains("the rest of") && notice.contains("/SLUG.local.md\n"), "{notice}");
-        let one_line = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(50_000));
-        let found = one_line.read();
-        let (kept, _) = found.text.split_once(CUT).unwrap();
-        assert_eq!(kept.chars().count(), MAX_CHARACTERS);
-    }
-
-    #[test]
-    fn many_files_that_are_left_out_are_counted() {
-        let mut place = InstructionTestFolder::new().write("home/SLUG.md", &"z".repeat(50_000));
-        for number in 10..30 {
-            place = place.write(&format!("project/.slug/rules/{number}.md"), "rule");
-        }
-        let found = place.read();
-        let (_, notice) = found.text.split_once(CUT).unwrap();
-        assert!(notice.contains("/18.md\n- 11 more files\n"), "{notice}");
-    }
-
-    #[test]
-    fn exactly_as_much_as_allowed_is_not_cut() {
-        let room = MAX_CHARACTERS - "# Project Rules\n\n".len();
-        let place = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(room));
-        let found = place.read();
-        assert!(found.warnings.is_empty());
-        assert_eq!(found.text.chars().count(), MAX_CHARACTERS);
-    }
-
-    #[test]
-    fn a_warning_shows_the_line_ends_of_a_name() {
-        let place = InstructionTestFolder::new()
-            .write("project/.slug/rules/a\nQuestion: ls?\u{1b}.md", "a\u{200b}");
-        let [warning] = &place.read().warnings[..] else { panic!() };
-        assert!(warning.contains("rules/a␊Question: ls?␛.md contains 1"), "{warning}");
-    }
-
-    #[test]
-    fn invisible_characters_are_taken_out_with_a_warning() {
-        let place =
-            InstructionTestFolder::new().write("project/AGENTS.md", "a\u{e0041}\u{202e}b\u{200b}");
-        let found = place.read();
-        assert_eq!(found.text, "# Project Rules\n\nab");
-        assert_eq!(found.warnings.len(), 1);
-        assert!(found.warnings[0].contains("AGENTS.md contains 3 invisible characters"));
-    }
-
-    #[test]
-    fn a_file_that_is_no_text_is_left_out_with_a_warning() {
-        let place = InstructionTestFolder::new()
-            .write("home/SLUG.md", "\0\u{1}binary")
-            .write("project/.slug/rules/ok.md", "fine");
-        fs::create_dir_all(place.path("project/SLUG.md")).unwrap();
-        let found = place.read();
-        assert_eq!(found.text, "# Rule: ok.md\n\nfine");
-        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("is not UTF-8 text"));
-        assert!(found.warnings[1].contains("is not a regular file"));
-    }
-
-    #[test]
-    fn a_link_out_of_the_project_is_not_followed() {
-        let place = InstructionTestFolder::new()
-            .write("secret", "key")
-            .write("project/docs/rules.md", "inside");
-        symlink(place.path("secret"), place.path("project/SLUG.md")).unwrap();
-        symlink("docs/rules.md", place.path("project/SLUG.local.md")).unwrap();
-        let found = place.read();
-        assert_eq!(found.text, "# Local Notes (private)\n\ninside");
-        assert!(found.warnings[0].contains("links outside the project"));
-    }
-
-    #[test]
-    fn root_and_working_folder_share_one_heading() {
-        let place = InstructionTestFolder::new()
-            .write("project/SLUG.md", "outer")
-            .write("project/sub/AGENTS.md", "inner");
-        fs::create_dir(place.path("project/.git")).unwrap();
-        let folders = project_folders(&place.path("project/sub"), None);
-        assert_eq!(folders, [place.path("project"), place.path("project/sub")]);
-        let found = read_instructions(&place.path("home"), &folders);
-        assert_eq!(found.text, "# Project Rules\n\nouter\n\ninner");
-    }
-
-    #[test]
-    fn a_home_folder_does_not_count_as_a_project() {
-        let place =
-            InstructionTestFolder::new().write("home/.git/HEAD", "").write("home/src/x", "");
-        let cwd = place.path("home/src");
-        assert_eq!(project_folders(&cwd, Some(&place.path("home"))), [cwd]);
-    }
-}
+mod tests;

@@ -20,7 +20,8 @@ pub use files::FileStructure;
 pub use git::{GitChangeCounts, GitExecutable, GitStatus};
 pub use head::{GitHead, git_head, repository_root};
 pub use instructions::{
-    InstructionFile, LoadedInstructions, MAX_CHARACTERS, project_folders, read_instructions,
+    InstructionFile, InstructionLevel, InstructionScope, LoadedInstructions, MAX_CHARACTERS,
+    NestedInstructions, UnreadInstructionFile, nested_instruction_files, project_folders,
 };
 pub use prompt::{FIXED_PROMPT, own_prompt, system_prompt};
 pub use provider::{

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use super::prompt_file::{PromptFile, PromptFileOrigin, PromptFileSeed};
 
-const SHIPPED: [(&str, &str); 6] = [
+const SHIPPED: [(&str, &str); 7] = [
     ("code-review", include_str!("../../assets/skills/code-review/SKILL.md")),
     ("commit", include_str!("../../assets/skills/commit/SKILL.md")),
     ("debug", include_str!("../../assets/skills/debug/SKILL.md")),
     ("docs", include_str!("../../assets/skills/docs/SKILL.md")),
     ("explain", include_str!("../../assets/skills/explain/SKILL.md")),
+    ("init", include_str!("../../assets/skills/init/SKILL.md")),
     ("test", include_str!("../../assets/skills/test/SKILL.md")),
 ];
 

@@ -218,7 +218,7 @@ fn without_trust_nothing_of_the_project_is_read() {
 fn shipped_skills_are_whole_and_are_not_told_to_the_model() {
     let shipped: Vec<PromptFile> = shipped_skills().collect();
     let names: Vec<&str> = shipped.iter().map(|skill| skill.name.as_str()).collect();
-    assert_eq!(names, ["code-review", "commit", "debug", "docs", "explain", "test"]);
+    assert_eq!(names, ["code-review", "commit", "debug", "docs", "explain", "init", "test"]);
     for skill in &shipped {
         assert_eq!(skill.problems, [], "{}", skill.name);
         assert!(skill.tokens() < 500 && skill.allowed_tools.is_empty(), "{}", skill.name);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::context::{InstructionScope, nested_instruction_files};
 use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
@@ -188,25 +189,19 @@ fn configured_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     found
 }
 
-/// The instruction files by name; of SLUG.md, AGENTS.md and CLAUDE.md only the one that is read.
+/// The instruction files: those that are read from the start with what they include, those that hold
+/// for some files only, and those of folders below. A link that leads out of the folder is not read, and
+/// a file that another one hides is not, either.
 fn instructions(folder: &Path) -> Vec<PathBuf> {
-    let is_file = |name: &&str| folder.join(name).is_file();
-    let mut files: Vec<PathBuf> = ["SLUG.md", "AGENTS.md", "CLAUDE.md"]
-        .into_iter()
-        .find(is_file)
-        .map(PathBuf::from)
-        .into_iter()
-        .collect();
-    let rules = PathBuf::from(".slug/rules");
-    let mut names: Vec<PathBuf> = std::fs::read_dir(folder.join(&rules))
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(rules.join(entry.ok()?.file_name())))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    names.sort();
-    files.extend(names);
-    files.push("SLUG.local.md".into());
+    let project = [folder.to_owned()];
+    let nowhere = folder.join(".slug/no-home");
+    let scope = InstructionScope { home: &nowhere, project: &project, hides: &|_| false };
+    let found = scope.read();
+    let sent = found.files.into_iter().map(|file| file.path);
+    let later = found.unread.into_iter().filter(|file| file.is_for_a_part).map(|file| file.path);
+    let below = |path: PathBuf| path.strip_prefix(folder).map(Path::to_owned).ok();
+    let mut files: Vec<PathBuf> = sent.chain(later).filter_map(below).collect();
+    files.extend(nested_instruction_files(folder));
     files
 }
 

@@ -108,6 +108,27 @@ fn changed_instructions_and_removed_privileged_files_are_not_asked_about_again()
 }
 
 #[test]
+fn all_instructions_are_in_the_question() {
+    let env = test_env();
+    env.write("CLAUDE.md", "see @docs/style.md");
+    env.write("docs/style.md", "tabs");
+    env.write(".claude/rules/all.md", "one");
+    env.write(".claude/rules/ts.md", "---\npaths: \"*.ts\"\n---\ntwo");
+    env.write("web/AGENTS.md", "three");
+    env.write("node_modules/x/AGENTS.md", "never read");
+    let question = env.store().question(&env.project).unwrap();
+    let asked: Vec<&str> = question.items().iter().filter_map(|item| item.path.to_str()).collect();
+    let expected = [
+        "CLAUDE.md",
+        "docs/style.md",
+        ".claude/rules/all.md",
+        ".claude/rules/ts.md",
+        "web/AGENTS.md",
+    ];
+    assert_eq!(asked, expected);
+}
+
+#[test]
 fn slugs_own_changes_are_not_asked_about() {
     let env = test_env();
     let mut store = env.store();

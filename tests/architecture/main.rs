@@ -31,12 +31,15 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("catalogue", &["domain", "net", "providers"]),
     ("permissions", &["disk", "domain", "platform"]),
     ("hooks", &["disk", "domain", "platform"]),
-    ("trust", &["disk", "domain", "hooks", "lsp", "mcp", "platform", "skills", "subagents"]),
+    (
+        "trust",
+        &["context", "disk", "domain", "hooks", "lsp", "mcp", "platform", "skills", "subagents"],
+    ),
     ("subagents", &["disk", "domain", "skills"]),
     ("platform", &["disk", "domain", "net", "tools"]),
     ("config", &["disk", "domain", "platform"]),
     ("cli", &["config", "domain"]),
-    ("context", &["disk", "domain", "platform"]),
+    ("context", &["disk", "domain", "platform", "skills"]),
     (
         "agent",
         &[
