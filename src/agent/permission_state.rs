@@ -106,7 +106,7 @@ impl PermissionState {
         (decide_with(query, &rules, mode, &self.workspace, hook_permission), changed)
     }
 
-    /// These rules with those of the turn.
+    /// What a decision goes by: besides what is in force anyway, what this agent may do until its turn ends.
     fn rules_in_turn<'a>(&self, rules: &'a RuleSet) -> Cow<'a, RuleSet> {
         let mut rules = Cow::Borrowed(rules);
         for rule in self.turn_rules().iter() {

@@ -28,7 +28,7 @@ use crate::domain::sanitize::sanitize_line;
 use crate::domain::{clean_path, strip_invisible};
 
 pub use nested::{NestedInstructions, nested_instruction_files};
-use rules::RuleFile;
+use rules::ScopedRuleFile;
 
 /// The most characters that are sent of all files together. Where they are cut, a line about it
 /// follows.
@@ -206,7 +206,7 @@ impl<'a> InstructionReader<'a> {
     fn rules(&mut self, folder: &Path, place: InstructionPlace<'_>) {
         for path in rules::rule_files(folder) {
             let Some(text) = self.text_of(&path, place) else { continue };
-            let rule = RuleFile::read(&text);
+            let rule = ScopedRuleFile::read(&text);
             for problem in &rule.problems {
                 self.warn(&path, problem);
             }

@@ -93,7 +93,7 @@ pub struct CodeAnswer {
 pub struct CodeFileEdits {
     /// Absolute and clean.
     pub path: PathBuf,
-    /// Of the content that the edits are for.
+    /// Tells the text that the edits are for from another one.
     pub content: ContentHash,
     /// In order, without an overlap.
     pub edits: Vec<CodeEdit>,

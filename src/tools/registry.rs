@@ -286,6 +286,8 @@ mod tests {
                 .strip_prefix(&format!("{}: unknown argument `surplus`. Arguments: ", spec.name));
             let named = named.unwrap_or_else(|| panic!("{error}")).split_once(". Send").unwrap().0;
             let mut named: Vec<&str> = named.split(", ").collect();
+            // What slug itself adds to a call before it is judged.
+            named.retain(|it| (&*spec.name, *it) != ("Lsp", "changes"));
             named.sort_unstable();
             let mut told: Vec<&str> = spec.input_schema["properties"]
                 .as_object()

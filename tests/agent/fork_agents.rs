@@ -127,7 +127,9 @@ async fn a_fork_that_ran_when_slug_ended_is_told_as_interrupted_once() {
     }
     let requests = server.chat_requests();
     let last = String::from_utf8_lossy(&requests.last().unwrap().raw).into_owned();
-    let told = last.matches("Interrupted when slug ended, without a report: fork: look there");
+    let told = last.matches(
+        "Interrupted when slug ended or this session was left, without a report: fork: look there",
+    );
     assert_eq!(told.count(), 1, "{last}");
     agent.close().await;
 }

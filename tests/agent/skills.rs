@@ -299,12 +299,17 @@ async fn what_a_skill_allows_is_for_the_agent_that_loaded_it_alone() {
     agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
     agent.wait_for_turn_end().await;
     agent.send("/build").await;
-    let question = agent.next_approval().await;
-    assert_eq!(question.call.as_str(), "k3");
-    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalAsked(_));
+    let question = agent.wait_for_other("question of the child", asked).await;
+    let AgentEvent::ApprovalAsked(request) = question.event else { unreachable!() };
+    assert_eq!(request.call.as_str(), "k3");
+    let no = ApprovalAnswer::Deny { instruction: None };
+    let commands = agent.agent.children.commands(question.agent).unwrap();
+    let answer = AgentCommand::Answer { id: request.id, answer: no };
+    commands.send(answer.to(question.agent)).await.unwrap();
     agent.wait_for_turn_end().await;
     assert_eq!(agent.result("c2").1, ToolStatus::Done);
-    assert_eq!(agent.approval_count(), 2);
+    assert_eq!(agent.approval_count(), 1);
     agent.close().await;
 }
 
@@ -413,7 +418,7 @@ async fn changes_on_disk_are_told_and_hold_from_the_next_message_on() {
     let mut agent = open(&fixture).await;
     let told = agent.wait_for("skills", |it| matches!(it, AgentEvent::PromptFiles(_))).await;
     let AgentEvent::PromptFiles(report) = told else { panic!() };
-    assert_eq!(report.rows.len(), 6);
+    assert_eq!(report.rows.len(), 7);
     own(&fixture, "commands/new.md", "New.");
     queue_replies(&fixture, [words("one"), words("two")]);
     agent.turn("/new").await;

@@ -56,7 +56,7 @@ fn opaque_ranges(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether a name that leads to nothing was meant as a file. `@name` alone is a person, and
+/// Whether a name that leads to nothing was meant as a file. `@name` alone names somebody, and
 /// `@scope/name` a package.
 pub(super) fn looks_like_text(name: &str) -> bool {
     let extension = Path::new(name).extension();

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::rules::{self, RuleFile};
+use super::rules::{self, ScopedRuleFile};
 use super::{
     InstructionLevel, InstructionPlace, InstructionReader, InstructionScope, MAIN_FILES, MAX_BYTES,
     includes,
@@ -64,7 +64,7 @@ impl InstructionScope<'_> {
             }
             for path in rules::rule_files(folder).into_iter().take(MAX_RULES) {
                 let Ok(Some(text)) = read_text(&path, MAX_BYTES) else { continue };
-                let rule = RuleFile::read(&text);
+                let rule = ScopedRuleFile::read(&text);
                 if below.iter().any(|path| rule.holds_for(path)) {
                     let part = format!("for files like {}", rule.told());
                     found.extend(self.note(&path, root, Some(&rule.body), &part));

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 4;
 const MAX_PATTERNS: usize = 50;
 
 /// A rule, taken apart.
-pub(super) struct RuleFile {
+pub(super) struct ScopedRuleFile {
     pub(super) body: String,
     patterns: Vec<String>,
     matchers: Vec<GlobMatcher>,
@@ -25,7 +25,7 @@ pub(super) struct RuleFile {
     pub(super) problems: Vec<String>,
 }
 
-impl RuleFile {
+impl ScopedRuleFile {
     pub(super) fn read(text: &str) -> Self {
         let head = PromptFrontmatter::read(text);
         let mut patterns = if head.fields.get("paths").is_some_and(serde_json::Value::is_array) {
@@ -139,7 +139,7 @@ mod tests {
         for head in
             ["paths: src/**/*.{ts,tsx}, docs/", "paths:\n  - \"src/**/*.{ts,tsx}\"\n  - docs/"]
         {
-            let rule = RuleFile::read(&format!("---\n{head}\n---\nbody"));
+            let rule = ScopedRuleFile::read(&format!("---\n{head}\n---\nbody"));
             let holds = |path: &str| rule.holds_for(Path::new(path));
             assert!(holds("src/a/b.ts") && holds("src/c.tsx") && holds("docs/x/y"), "{head}");
             assert!(!holds("src/a.rs") && !holds("lib/c.ts"), "{head}");
@@ -152,15 +152,15 @@ mod tests {
 
     #[test]
     fn a_name_alone_means_files_of_any_folder() {
-        let rule = RuleFile::read("---\npaths: *.rs\n---\nx");
+        let rule = ScopedRuleFile::read("---\npaths: *.rs\n---\nx");
         assert!(rule.holds_for(Path::new("a.rs")) && rule.holds_for(Path::new("b/a.rs")));
     }
 
     #[test]
     fn a_rule_with_no_usable_path_holds_for_nothing() {
-        let rule = RuleFile::read("---\npaths: \"[z-a]\"\n---\nx");
+        let rule = ScopedRuleFile::read("---\npaths: \"[z-a]\"\n---\nx");
         assert!(!rule.is_for_all() && !rule.holds_for(Path::new("z")));
         assert!(rule.problems[0].contains("cannot be read"), "{:?}", rule.problems);
-        assert!(RuleFile::read("no head").is_for_all());
+        assert!(ScopedRuleFile::read("no head").is_for_all());
     }
 }

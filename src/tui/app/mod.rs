@@ -40,6 +40,7 @@ pub mod settings;
 pub mod shared;
 pub mod sidebar;
 pub mod softwrap;
+pub mod started_agent;
 pub mod started_agents;
 pub mod startup;
 pub mod status_line;

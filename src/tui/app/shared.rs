@@ -17,7 +17,7 @@ use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::server_offers::ServerOffers;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
-use super::started_agents::StartedAgent;
+use super::started_agent::StartedAgent;
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::tour::{TOUR_KEYS, TourForm, TourState};

@@ -2,7 +2,6 @@
 //! parent, and a line in it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::domain::{AgentId, ModelName, NoticeLevel, RequestSource, SubagentSummary};
 use crate::session::LogRecord;
@@ -10,27 +9,7 @@ use crate::session::LogRecord;
 use super::conversation::Conversation;
 use super::conversation::status::ConversationStatus;
 use super::shared::SharedState;
-
-/// An agent that a call has started.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StartedAgent {
-    /// The agent that made the call.
-    pub parent: AgentId,
-    pub summary: SubagentSummary,
-    /// When the summary came, on the screen's clock.
-    told_at: Duration,
-}
-
-impl StartedAgent {
-    /// How long it has run by now.
-    pub fn elapsed(&self, now: Duration) -> Duration {
-        let then = Duration::from_millis(self.summary.elapsed_ms);
-        match self.summary.state.is_running() {
-            true => then + now.saturating_sub(self.told_at),
-            false => then,
-        }
-    }
-}
+use super::started_agent::StartedAgent;
 
 /// The agents that run now.
 pub fn running(shared: &SharedState) -> impl Iterator<Item = &StartedAgent> {

@@ -8,7 +8,8 @@ use crate::domain::{AgentId, format_tokens};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::status::clock;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::started_agents::{self, StartedAgent};
+use crate::tui::app::started_agent::StartedAgent;
+use crate::tui::app::started_agents;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
@@ -63,7 +64,7 @@ fn of_agent(
     let asks = shared.asker.as_ref().is_some_and(|asker| asker.agent == summary.agent)
         || shared.questions.iter().any(|(agent, _)| *agent == summary.agent);
     let sign = if asks { "? " } else { "◐ " };
-    let time = clock(started.elapsed(shared.shown_now()));
+    let time = clock(started.running_time(shared.shown_now()));
     let tokens = (summary.tokens > 0).then(|| format_tokens(summary.tokens));
     let cost = summary.cost.map(|cost| cost.to_string());
     let mut figures: Vec<String> = [tokens, cost, Some(time)].into_iter().flatten().collect();

@@ -14,7 +14,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, AgentsKey, KeyPlace, KeyPress, Keymap};
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::started_agents::StartedAgent;
+use crate::tui::app::started_agent::StartedAgent;
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLifetime, DialogView,

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::conversation::status::clock;
 use crate::tui::app::keymap::AgentsKey;
-use crate::tui::app::started_agents::StartedAgent;
+use crate::tui::app::started_agent::StartedAgent;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::layout::{StyleRole, plain};
 use crate::tui::view::blocks::harmless;
@@ -91,5 +91,5 @@ pub(super) fn told(started: &StartedAgent, now: Duration) -> String {
 }
 
 fn time(started: &StartedAgent, now: Duration) -> String {
-    clock(started.elapsed(now))
+    clock(started.running_time(now))
 }
