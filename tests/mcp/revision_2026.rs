@@ -11,13 +11,16 @@ use tokio::sync::mpsc;
 use super::elicitation::{ScriptedUser, chosen, typed};
 use super::*;
 
+/// The number of the request that opened a stream, and what is sent on it.
+type ChangeStream = (Value, mpsc::UnboundedSender<String>);
+
 /// A server of this revision, and what it was sent.
 #[derive(Clone, Default)]
 struct StatelessServer {
     tools: Arc<Mutex<Vec<&'static str>>>,
     received: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
-    /// The streams of changes that are open, with the number of the request.
-    streams: Arc<Mutex<Vec<(Value, mpsc::UnboundedSender<String>)>>>,
+    /// The streams of changes that are open.
+    streams: Arc<Mutex<Vec<ChangeStream>>>,
 }
 
 impl StatelessServer {

@@ -36,7 +36,10 @@ fn in_gnu_screen_the_mouse_is_not_taken_so_that_escape_comes_at_once() {
 
 /// The variables of a terminal, its answer to the query for the background, and the bytes of keys:
 /// a new line, and alt+left.
-const RECORDED: [(&[(&str, &str)], &str, &str, &str); 7] = [
+type RecordedTerminal =
+    (&'static [(&'static str, &'static str)], &'static str, &'static str, &'static str);
+
+const RECORDED: [RecordedTerminal; 7] = [
     (&[("WT_SESSION", "guid")], "\x1b]11;rgb:0c0c/0c0c/0c0c\x1b\\", "\n", "\x1b[1;3D"),
     (
         &[("TERM_PROGRAM", "WezTerm"), ("COLORTERM", "truecolor")],

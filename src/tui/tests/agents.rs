@@ -178,7 +178,7 @@ fn a_line_under_the_header_tells_of_the_agents_that_run() {
 
 #[test]
 fn more_agents_than_the_line_has_room_for_are_counted() {
-    for (width, shown) in [(40, "+7"), (80, "+6"), (120, "+4"), (200, "+1")] {
+    for (width, shown) in [(40, "+7"), (80, "+5"), (120, "+4"), (200, "+1")] {
         let scene = (0..8).fold(screen(width, 24), |scene, at| {
             let it = summary(AgentId(20 + at), "general", "rename Order to Purchase everywhere");
             scene.event(stands(&SubagentSummary { tokens: 123_456, ..it }))
