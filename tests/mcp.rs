@@ -552,6 +552,30 @@ async fn a_server_over_http_is_reached_with_its_headers() {
     );
 }
 
+/// Servers of older revisions need not say that they do not know a request.
+#[tokio::test]
+async fn a_server_that_answers_what_it_does_not_know_is_reached_as_one_of_an_older_revision() {
+    async fn answer(Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "lax", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
+            _ if request.get("id").is_none() => return (StatusCode::ACCEPTED, Json(Value::Null)),
+            _ => json!({}),
+        };
+        (StatusCode::OK, Json(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})))
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let app = axum::Router::new().route("/mcp", post(answer));
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let env = McpTestEnv::started(json!({"s": {"url": url}})).await;
+    assert_eq!(env.servers.status()[0].implementation.as_deref(), Some("lax 1"));
+    assert_eq!(env.servers.tools().len(), 1);
+}
+
 /// The library's own words name its types.
 #[tokio::test]
 async fn a_server_that_nobody_runs_is_said_to_be_out_of_reach() {

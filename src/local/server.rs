@@ -44,6 +44,9 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 /// How often a server that loads is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
 
+/// How often it is looked, at most, for the last lines of a server that has ended.
+const LAST_LOOKS: usize = 8;
+
 /// How long a failed start stands for the next question, so that one message does not start it twice.
 const FAILURE_SPAN: Duration = Duration::from_secs(3);
 
@@ -228,7 +231,7 @@ impl LocalServer {
             let state = self.state.lock().await;
             let server = state.running.as_ref()?;
             if let Some(end) = server.program.ended() {
-                return Some(self.ended(end, "answered with", &server.errors));
+                return Some(self.ended(end, "answered with", &server.errors).await);
             }
             drop(state);
             if Instant::now() > until {
@@ -245,7 +248,7 @@ impl LocalServer {
                 && let Some(StartedServer { errors, is_ready, .. }) = state.running.take()
                 && !is_ready
             {
-                return Err(self.ended(end, "loaded", &errors));
+                return Err(self.ended(end, "loaded", &errors).await);
             }
             if state.running.is_none()
                 && let Some(lock) = self.lock().map_err(|error| self.no_folder(&error))?
@@ -395,13 +398,13 @@ impl LocalServer {
         u8::try_from(percent.min(99)).ok()
     }
 
-    fn ended(&self, end: JobEnd, what: &str, errors: &ServerErrorOutput) -> LocalServerError {
+    async fn ended(&self, end: JobEnd, what: &str, errors: &ServerErrorOutput) -> LocalServerError {
         let how = match end {
             JobEnd::Exited(cause) => cause_words(cause),
             JobEnd::Lost => "was lost".to_owned(),
         };
         let name = self.plan.model.name();
-        let log = errors.text();
+        let log = last_words(errors).await;
         log_words::keep(&log);
         LocalServerError(format!(
             "llama-server {how} while it {what} {name}.{}{}",
@@ -448,4 +451,18 @@ fn cause_words(cause: ExitCause) -> String {
         ExitCause::TimedOut => "took too long".to_owned(),
         ExitCause::Cancelled => "was stopped".to_owned(),
     }
+}
+
+/// What a server has printed in all: it may have ended before its last lines were read.
+async fn last_words(errors: &ServerErrorOutput) -> String {
+    let mut text = errors.text();
+    for _ in 0..LAST_LOOKS {
+        tokio::time::sleep(POLL / 4).await;
+        let now = errors.text();
+        if now == text && !now.is_empty() {
+            break;
+        }
+        text = now;
+    }
+    text
 }

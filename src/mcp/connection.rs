@@ -5,7 +5,7 @@
 //! is read leniently (`lists`, `call_result`).
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +21,9 @@ use rmcp::service::{
     PeerRequestOptions, RequestContext, RoleClient, RunningService, ServiceError,
     serve_client_with_lifecycle,
 };
+use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use rmcp::transport::{IntoTransport, Transport};
 use rmcp::{ClientHandler, Peer};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
@@ -164,16 +164,19 @@ impl McpConnection {
                 (running.map_err(|error| failed(&error, program.ended()))?, Some(program))
             }
             McpTransport::Http { url, headers } => {
-                let running = match login {
-                    Some(login) => {
-                        let transport = login_transport(url, headers, &ports.http, login).await?;
-                        serve_newer(client, transport.into_transport(), &flooded).await
-                    }
-                    None => {
-                        let transport = http_transport(url, headers, &ports.http)?;
-                        serve_newer(client, transport.into_transport(), &flooded).await
-                    }
+                let fresh = || McpClient { changes: changes.clone(), ..McpClient::of(name) };
+                let newest = ClientLifecycleMode::Auto {
+                    preferred_versions: vec![ProtocolVersion::LATEST],
+                    legacy_version: None,
                 };
+                let address = (&**url, headers);
+                let mut running =
+                    serve_http(client, address, (ports, login), &flooded, newest).await?;
+                if let Err(ClientInitializeError::ExpectedInitResult(_)) = running {
+                    // A server that answers whatever it does not know with an empty result.
+                    let older = ClientLifecycleMode::Initialize;
+                    running = serve_http(fresh(), address, (ports, login), &flooded, older).await?;
+                }
                 match running {
                     Ok(running) => (running, None),
                     Err(error) if may_be_older(&error) => {
@@ -183,8 +186,7 @@ impl McpConnection {
                         let Ok(Ok(transport)) = tokio::time::timeout(limit, older).await else {
                             return Err(failed(&error, None));
                         };
-                        let client = McpClient { changes: changes.clone(), ..McpClient::of(name) };
-                        let running = serve_older(client, transport, &flooded).await;
+                        let running = serve_older(fresh(), transport, &flooded).await;
                         (running.map_err(|error| failed(&error, None))?, None)
                     }
                     Err(error) => return Err(failed(&error, None)),
@@ -450,18 +452,27 @@ impl ClientHandler for McpClient {
     }
 }
 
-/// Speaks the newest revision that the server knows.
-async fn serve_newer(
+/// A connection over streamable HTTP, with a login where there may be one.
+async fn serve_http(
     client: McpClient,
-    transport: impl Transport<RoleClient> + 'static,
+    (url, headers): (&str, &BTreeMap<String, String>),
+    (ports, login): (&McpPorts, Option<&McpLoginTarget>),
     flooded: &Arc<AtomicBool>,
-) -> Result<RunningService<RoleClient, McpClient>, ClientInitializeError> {
-    let transport = FloodLimit::new(transport, flooded.clone(), Box::new(|| {}));
-    let lifecycle = ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::LATEST],
-        legacy_version: None,
-    };
-    serve_client_with_lifecycle(client, transport, lifecycle).await
+    lifecycle: ClientLifecycleMode,
+) -> Result<Result<RunningService<RoleClient, McpClient>, ClientInitializeError>, McpError> {
+    let bound = Box::new(|| {});
+    Ok(match login {
+        Some(login) => {
+            let transport = login_transport(url, headers, &ports.http, login).await?;
+            let transport = FloodLimit::new(transport.into_transport(), flooded.clone(), bound);
+            serve_client_with_lifecycle(client, transport, lifecycle).await
+        }
+        None => {
+            let transport = http_transport(url, headers, &ports.http)?;
+            let transport = FloodLimit::new(transport.into_transport(), flooded.clone(), bound);
+            serve_client_with_lifecycle(client, transport, lifecycle).await
+        }
+    })
 }
 
 /// A connection to a server of an older revision, which knows no other start than `initialize`.

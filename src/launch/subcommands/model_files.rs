@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Cli, CliExitStatus};
 use crate::domain::format_bytes;
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::launch::local::{SERVER_PROGRAM, files};
 use crate::launch::run_context::RunContext;
 use crate::launch::{print, sandbox_setup};
@@ -78,7 +78,7 @@ fn text(
     let rows: Vec<[String; 3]> = models
         .iter()
         .map(|model| {
-            let path = sanitize(&home_path(&model.path, home)).into_owned();
+            let path = sanitize_line(&home_path(&model.path, home));
             let fit = local::fit(&model.facts, model.size, memory);
             [path, format_bytes(model.size), fit.words()]
         })

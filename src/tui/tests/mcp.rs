@@ -322,6 +322,9 @@ fn a_login_is_begun_and_shows_where_the_user_logs_in() {
         let scene = scene.key("enter").after(500);
         let scene = scene.shows("Open this address in your browser and log in:");
         let scene = scene.shows("https://login.example.com/authorize?client_id=x‹U+202E›&state=y");
+        let copy = ScreenEffect::Copy { text: address.into(), what: "the address" };
+        let scene = scene.shows("c copy address").clear_effects().key("c");
+        assert!(scene.effects.contains(&copy), "{:?}", scene.effects);
         // Once more, with a new address.
         let scene = scene.shows("slug mcp login login").clear_effects().key("i");
         assert_eq!(jobs(&scene), std::slice::from_ref(&login));

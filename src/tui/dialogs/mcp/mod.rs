@@ -111,6 +111,11 @@ impl McpPage {
         self.all().get(self.selected)
     }
 
+    /// Where the user logs in to the selected server, while a login waits for them.
+    fn login_address(&self) -> Option<&str> {
+        self.chosen()?.login_address.as_deref()
+    }
+
     fn question(&self) -> Option<McpQuestion> {
         self.chosen().and_then(McpQuestion::of)
     }
@@ -186,6 +191,10 @@ impl McpPage {
             (McpKey::Back, None) => return vec![Intent::Close],
             (McpKey::Restart, _) => return self.restart(),
             (McpKey::LogIn, _) => return self.log_in(),
+            (McpKey::Accept, _) if self.question().is_none() && self.login_address().is_some() => {
+                let text = self.login_address().unwrap_or_default().to_owned();
+                return vec![Intent::Effect(ScreenEffect::Copy { text, what: "the address" })];
+            }
             (McpKey::Allow | McpKey::Accept, None) if self.question().is_some() => self.open(),
             (McpKey::Allow | McpKey::Accept, None) => return self.agree(key),
             (McpKey::Allow | McpKey::Accept, Some(opened)) => {
@@ -286,6 +295,9 @@ impl Dialog for McpPage {
         if let Some(server) = self.chosen() {
             if self.opened.is_none() {
                 add(McpKey::Open, "open");
+            }
+            if server.login_address.is_some() {
+                add(McpKey::Accept, "copy address");
             }
             if server.state == McpServerState::NeedsLogin {
                 add(McpKey::LogIn, "log in");

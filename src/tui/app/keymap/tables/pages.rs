@@ -165,7 +165,11 @@ pub const MCP: &[KeyBinding<McpKey>] = &[
     hinted(&[char('r')], McpKey::Restart, "restart the server", "restart"),
     hinted(&[char('i')], McpKey::LogIn, "log in to the server", "log in"),
     row(&[char('y')], McpKey::Allow, "let the project's server that is shown start here"),
-    row(&[char('c')], McpKey::Accept, "accept the changed definitions that are shown"),
+    row(
+        &[char('c')],
+        McpKey::Accept,
+        "accept the changed definitions that are shown, or copy where to log in",
+    ),
     hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
 ];
 
