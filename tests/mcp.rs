@@ -557,10 +557,13 @@ async fn a_server_over_http_is_reached_with_its_headers() {
 async fn a_server_that_answers_what_it_does_not_know_is_reached_as_one_of_an_older_revision() {
     async fn answer(Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
         let result = match request["method"].as_str().unwrap_or_default() {
-            "initialize" => json!({
-                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                "serverInfo": {"name": "lax", "version": "1"},
-            }),
+            "initialize" => {
+                assert_eq!(request["params"]["protocolVersion"], "2025-11-25");
+                json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "lax", "version": "1"},
+                })
+            }
             "tools/list" => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
             _ if request.get("id").is_none() => return (StatusCode::ACCEPTED, Json(Value::Null)),
             _ => json!({}),

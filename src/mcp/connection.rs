@@ -414,7 +414,8 @@ impl ClientHandler for McpClient {
         let mut can = ClientCapabilities::default();
         let (form, url) = Default::default();
         can.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
-        ClientConfig::new(can, own)
+        // What `initialize` names; later revisions have none.
+        ClientConfig::new(can, own).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn create_elicitation(

@@ -178,7 +178,7 @@ impl McpServers {
     /// # Errors
     ///
     /// When there is no such server, or it does not answer as the protocol has it.
-    pub async fn call(
+    pub(crate) async fn call(
         &self,
         name: &str,
         tool: &str,

@@ -148,7 +148,13 @@ pub(super) async fn previews(
     context: &ToolContext,
     changes: Option<&Value>,
 ) -> Result<Vec<FileDiff>, ToolError> {
-    let texts = renamed_texts(context, changes).await?;
+    diffs_of(context, renamed_texts(context, changes).await?).await
+}
+
+async fn diffs_of(
+    context: &ToolContext,
+    texts: Vec<RenamedText>,
+) -> Result<Vec<FileDiff>, ToolError> {
     let diffs = off_thread(&context.cancel, move || {
         texts.into_iter().map(|it| FileDiff::between(it.path, &it.old, &it.new)).collect()
     });
@@ -165,7 +171,7 @@ pub(super) async fn apply_rename(
     changes: Option<&Value>,
 ) -> Result<ToolOutput, ToolError> {
     let texts = renamed_texts(context, changes).await?;
-    let diffs = previews(context, changes).await?;
+    let diffs = diffs_of(context, texts.clone()).await?;
     // A separate task that ends with the last write: even if the turn is stopped meanwhile, all files are
     // written and recorded, so that they can be undone.
     let writer = context.clone();
