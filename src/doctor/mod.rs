@@ -13,6 +13,7 @@ mod local_model;
 mod mcp;
 mod model;
 mod other_servers;
+mod package;
 mod report;
 mod sandbox;
 mod space;
@@ -21,6 +22,7 @@ mod terminal;
 use std::path::Path;
 
 use model::CatalogueLookup;
+pub use package::BinaryPlace;
 pub use report::{write_json, write_text};
 pub use sandbox::{SandboxTrial, SandboxTrialResult};
 pub use terminal::DoctorTerminal;
@@ -46,6 +48,8 @@ pub struct DoctorInput<'a> {
     pub key: Result<(), String>,
     /// What is known about models without a request.
     pub catalogue: &'a CatalogueCache,
+    /// Where the running binary is; `None` when the system does not say.
+    pub binary: Option<BinaryPlace<'a>>,
     /// slug's home folder.
     pub home: &'a Path,
     /// The working folder.
@@ -110,6 +114,7 @@ pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
         findings.extend(other_servers::check(&config.others));
     }
     findings.extend(mcp::check(input.mcp_servers, input.mcp_problems));
+    findings.extend(input.binary.map(package::check));
     findings.push(git::check(input.git, input.cwd));
     findings.extend(terminal::check(input.terminal));
     findings.extend(file_modes::check(input.home, input.cwd, input.user_home));

@@ -276,6 +276,7 @@ fn tools_are_named_only_where_they_are_made_or_configured() {
 /// Where programs are started, and which.
 const STARTERS: &[(&str, &str)] = &[
     ("src/context/git.rs", "git, hardened, in a trusted folder"),
+    ("src/doctor/package.rs", "rpm, to ask which package slug is of"),
     ("src/platform/reader_process.rs", "slug itself, to read what others made"),
     ("src/platform/supervisor.rs", "what passed the gate, below a supervisor"),
     ("src/platform/clipboard.rs", "the system's clipboard programs"),

@@ -12,12 +12,14 @@ mod sessions;
 mod tools;
 mod trials;
 
+use std::path::Path;
+
 use crate::catalogue::CatalogueCache;
 use crate::cli::{Cli, CliCommand, CliExitStatus, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, GitExecutable, PromptReport};
 use crate::disk;
-use crate::doctor::{self, DoctorInput, DoctorStatus, DoctorTerminal};
+use crate::doctor::{self, BinaryPlace, DoctorInput, DoctorStatus, DoctorTerminal};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 
@@ -117,12 +119,14 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         Ok(config) => mcp::probe(run_context, config, project).await?,
         Err(_) => (Vec::new(), Vec::new()),
     };
+    let binary = std::env::current_exe().and_then(|it| it.canonicalize()).ok();
     let findings = doctor::examine(&DoctorInput {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
         local,
         key: key.unwrap_or(Ok(())),
         catalogue: &CatalogueCache::new(run_context.home.catalogue()),
+        binary: binary.as_deref().map(|binary| BinaryPlace { binary, root: Path::new("/") }),
         home: run_context.home.root(),
         cwd: &run_context.cwd,
         user_home: run_context.user_home.as_deref(),
