@@ -3,9 +3,9 @@
 //!
 //! The note is made once, when the message is sent, and logged with it, so that later requests send
 //! the same bytes. It holds names and sizes but no contents, because the model reads files only
-//! through the gate; resources of servers are read (`server_content`). Files outside of the workspace, and
-//! files that a deny rule hides, are not read. A reference to nothing that exists is skipped: not every
-//! `@` is a reference.
+//! through the gate; resources of servers that the user names are read (`server_content`), those that a
+//! project's text names are not. Files outside of the workspace, and files that a deny rule hides, are not
+//! read. A reference to nothing that exists is skipped: not every `@` is a reference.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::domain::mention::{LineRange, MentionTarget, mentions};
 use crate::domain::{ContentBlock, SessionId};
 use crate::permissions::{PathZone, READ_RULE};
 use crate::session::SessionMeta;
-use crate::tools::{FileState, ToolContext};
+use crate::tools::{FileState, READ_RESOURCE_TOOL, ToolContext};
 
 use super::agent_loop::Agent;
 use super::server_content::MentionedResources;
@@ -28,6 +28,13 @@ const MAX_LISTED: usize = 20;
 /// The largest file whose lines are counted, in bytes.
 const MAX_COUNTED_BYTES: u64 = 2 << 20;
 
+/// Who has written a text with references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MentionAuthor {
+    User,
+    Project,
+}
+
 /// Whether the note may hold facts that need a look into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MentionAccess {
@@ -37,10 +44,20 @@ pub(super) enum MentionAccess {
 }
 
 impl Agent {
-    /// What a text refers to: the note, and the resources of servers that it names; nothing when it
+    /// What a message refers to: the note, and the resources of servers that it names; nothing when it
     /// refers to nothing that exists.
     pub(super) async fn mention_blocks(
         &self,
+        text: &str,
+        context: &ToolContext,
+    ) -> Vec<ContentBlock> {
+        self.mention_blocks_of(MentionAuthor::User, text, context).await
+    }
+
+    /// The same for a text of whoever it is.
+    pub(super) async fn mention_blocks_of(
+        &self,
+        author: MentionAuthor,
         text: &str,
         context: &ToolContext,
     ) -> Vec<ContentBlock> {
@@ -55,6 +72,16 @@ impl Agent {
             let line = match name {
                 MentionTarget::Path { path, lines } => self.mentioned_path_line(path, *lines).await,
                 MentionTarget::Session(session) => self.mentioned_session_line(*session).await,
+                MentionTarget::Resource { server, uri } if author == MentionAuthor::Project => {
+                    let named = format!("{server}:{uri}");
+                    let line = self.mentioned_path_line(&named, None).await;
+                    Some(line.unwrap_or_else(|| {
+                        format!(
+                            "- {named}, as the text names it (not read, because the user has not named \
+                             it; where it is a resource of an MCP server, {READ_RESOURCE_TOOL} reads it)"
+                        )
+                    }))
+                }
                 MentionTarget::Resource { server, uri } => {
                     match self.mentioned_resource(&mut resources, server, uri, context).await {
                         Some(line) => Some(line),

@@ -2,9 +2,10 @@
 //! message, with its placeholders filled in.
 //!
 //! Commands in a text go through the gate like calls of the model, since the file may be a project's: what
-//! no rule allows is asked about, and without a user refused. One that is refused stops the message. Files
-//! are read as mentions are: inside the workspace, and not where a rule denies it; others are only named.
+//! no rule allows is asked about, and without a user refused. One that is refused stops the message. A file
+//! is read where the model could read it without a question, inside the workspace; others are only named.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -13,17 +14,20 @@ use tokio_util::sync::CancellationToken;
 use crate::context::escape_context_tags;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{
-    CallId, CallInput, ContentBlock, Message, MessageRole, NoticeLevel, ToolCall, ToolStatus,
-    pluralise,
+    CallId, CallInput, ContentBlock, Message, MessageRole, NoticeLevel, PermissionOutcome,
+    ToolAccess, ToolCall, ToolStatus, pluralise,
 };
+use crate::permissions::{HookPermission, PermissionQuery, READ_RULE};
 use crate::session::{LogEntry, MessageEntry, SHELL_CONTEXT};
-use crate::skills::{PromptFile, PromptFileKind, PromptLibrary, PromptPiece, expand};
+use crate::skills::{
+    PromptFile, PromptFileKind, PromptFileOrigin, PromptLibrary, PromptPiece, expand,
+};
 use crate::tools::{FileState, SHELL_TOOL};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
-use super::mentions::MentionAccess;
+use super::mentions::{MentionAccess, MentionAuthor};
 use super::pipeline::execute_beside;
 use super::server_content::shown;
 use super::session_skills::{PromptTiming, skill_note};
@@ -77,22 +81,28 @@ impl Agent {
         timing: PromptTiming,
         cancel: &CancellationToken,
     ) -> Result<Vec<ContentBlock>, Option<String>> {
-        let called = self.called_prompt(text, timing, cancel).await?;
-        match called.is_empty() {
-            true => self.prompt_blocks(text, cancel).await,
-            false => Ok(called),
+        let library = self.skills.library();
+        let Some((file, typed)) = library.called(text) else {
+            return self.prompt_blocks(text, cancel).await;
+        };
+        if file.origin == PromptFileOrigin::Project {
+            // A project's command takes no name that a server has for a prompt.
+            let prompt = self.prompt_blocks(text, cancel).await?;
+            if !prompt.is_empty() {
+                return Ok(prompt);
+            }
         }
+        self.called_prompt(file.clone(), typed, timing, cancel).await
     }
 
+    /// The text of a skill or command with what was typed behind its name.
     async fn called_prompt(
         &mut self,
-        text: &str,
+        file: Arc<PromptFile>,
+        typed: &str,
         timing: PromptTiming,
         cancel: &CancellationToken,
     ) -> Result<Vec<ContentBlock>, Option<String>> {
-        let library = self.skills.library();
-        let Some((file, typed)) = library.called(text) else { return Ok(Vec::new()) };
-        let file = file.clone();
         let pieces = expand(&file, typed, &self.skills.variables(&file));
         let runs = pieces.iter().any(|piece| matches!(piece, PromptPiece::Command(_)));
         if runs && timing == PromptTiming::InTurn {
@@ -123,7 +133,7 @@ impl Agent {
             }
         }
         let body = self.setup.redactor.redact_own(&body).into_owned();
-        let source = library.shown_source(&file);
+        let source = self.skills.library().shown_source(&file);
         let notice = format!("/{} sends the text of {source}: {}", file.name, shown(&body));
         self.events.notice(NoticeLevel::Info, notice);
         let block = match file.kind {
@@ -141,7 +151,11 @@ impl Agent {
         self.model_of_turn = self.wanted_model(&file, cancel).await;
         let mentions: String = named.iter().map(|path| format!(" @{path}")).collect();
         let gate = self.tool_context(None, cancel.clone());
-        let notes = self.mention_blocks(&mentions, &gate).await;
+        let author = match file.origin {
+            PromptFileOrigin::Project => MentionAuthor::Project,
+            PromptFileOrigin::User | PromptFileOrigin::Shipped => MentionAuthor::User,
+        };
+        let notes = self.mention_blocks_of(author, &mentions, &gate).await;
         Ok(notes.into_iter().chain([block]).collect())
     }
 
@@ -225,7 +239,7 @@ impl Agent {
     async fn content_of(&self, path: &str, room: usize) -> Option<String> {
         let place = &self.setup.place;
         let (access, real) = self.mention_access(place.resolve(path)).await;
-        if access != MentionAccess::Inside {
+        if access != MentionAccess::Inside || !self.reads_unasked(place.resolve(path)).await {
             return None;
         }
         let FileState::File(bytes) = self.setup.files.read(&real, MAX_FILE).await.ok()? else {
@@ -234,5 +248,15 @@ impl Agent {
         let text = String::from_utf8(bytes).ok().filter(|text| text.len() <= room)?;
         (!text.contains('\0'))
             .then(|| format!("Content of {path}:\n{}\n", sanitize(text.trim_end())))
+    }
+
+    /// Whether the model could read this file without a question.
+    async fn reads_unasked(&self, path: PathBuf) -> bool {
+        let (workspace, permissions) = (self.setup.workspace.clone(), self.permissions.clone());
+        let decided = blocking(move || {
+            let query = PermissionQuery::resolve(READ_RULE, &[ToolAccess::Read(path)], &workspace);
+            permissions.decide(&query, &HookPermission::Nothing).0.outcome()
+        });
+        decided.await.is_ok_and(|outcome| outcome == PermissionOutcome::Allow)
     }
 }

@@ -66,7 +66,7 @@ fn plan() -> Arc<RewindPlan> {
     let file = PlannedFile {
         path: "/w/.git/config".into(),
         now: Some(version(b"b")),
-        place: FilePlace { is_outside: true, protected },
+        place: FilePlace { is_outside: true, protected, is_one_of_links: false },
         by: FileChangeSource::Tool,
         action: FileAction::Put(put),
         lines: Some((1, 2)),

@@ -57,6 +57,7 @@ impl FileSystemView for RewindFileSystem<'_> {
         FilePlace {
             is_outside: resolved.zone.is_outside(),
             protected: resolved.protected.map(|reason| reason.description().into()),
+            is_one_of_links: false,
         }
     }
 }

@@ -159,7 +159,7 @@ impl AcpHost for EditorAgents {
         let RunParts { mut setup, processes, servers, .. } = parts.map_err(other)?;
         setup.notices.extend(run_context.too_wide_notice(project).map_err(other)?);
         if project == ProjectSettingsTrust::Untrusted
-            && !trust::inventory(&run_context.cwd).is_empty()
+            && !trust::inventory(&run_context.cwd, run_context.user_home.as_deref()).is_empty()
         {
             setup.notices.push(UNTRUSTED.to_owned());
         }

@@ -57,7 +57,8 @@ pub(super) async fn run(
         no_model::check(run_context, &config).await?;
     }
     let text = prompt_text(prompt)?;
-    if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&run_context.cwd).is_empty()
+    if project == ProjectSettingsTrust::Untrusted
+        && !trust::inventory(&run_context.cwd, run_context.user_home.as_deref()).is_empty()
     {
         print::complain(
             "this folder is not trusted: its settings and instruction files are ignored \

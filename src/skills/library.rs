@@ -101,18 +101,19 @@ impl PromptLibrary {
     }
 
     fn by_command(&self, name: &str) -> Option<&Arc<PromptFile>> {
-        let mut of_user = self.files.iter().filter(|file| file.is_for_user);
+        let of_user = self.files.iter().filter(|file| file.is_for_user);
         if self.reserved.iter().any(|reserved| reserved == name) {
             return None;
         }
-        if let Some(file) = of_user.clone().find(|file| file.name == name) {
-            return Some(file);
-        }
-        if let Some(name) = name.strip_prefix(SKILL_PREFIX) {
-            return of_user.find(|file| is_skill(file) && file.name == name);
-        }
-        let name = name.strip_prefix(COMMAND_PREFIX)?;
-        of_user.find(|file| !is_skill(file) && file.name == name)
+        // First, or a command in a folder `skill` would take the name that is meant for a skill.
+        let meant = [(SKILL_PREFIX, true), (COMMAND_PREFIX, false)].into_iter();
+        let mut meant =
+            meant.filter_map(|(prefix, skill)| Some((name.strip_prefix(prefix)?, skill)));
+        meant
+            .find_map(|(name, skill)| {
+                of_user.clone().find(|file| is_skill(file) == skill && file.name == name)
+            })
+            .or_else(|| of_user.clone().find(|file| file.name == name))
     }
 
     /// What is typed to call a file, without the slash; `None` where nothing leads to it.

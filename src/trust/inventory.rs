@@ -2,12 +2,12 @@
 //! user.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::context::{InstructionScope, nested_instruction_files};
+use crate::context::{InstructionScope, nested_instruction_files, project_folders};
 use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
@@ -18,6 +18,9 @@ use crate::subagents::{project_agent_files, summary_line};
 
 /// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What the line of a rule begins with that a skill or command wants allowed.
+const ALLOWS: &str = "allows while it runs: ";
 
 /// Files that give a folder privileges: rules, hooks and configuration.
 const PRIVILEGED_FILES: [(&str, InventoryItemKind); 6] = [
@@ -81,22 +84,24 @@ impl InventoryItemKind {
     }
 }
 
-/// The files in `folder` that slug would read, each once: those that run programs first, the others
-/// in the order in which they would be read.
-pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
+/// The files that slug would read for work in `folder`, each once: those that run programs first, the
+/// others in the order in which they would be read. What counts of the root of the repository above is
+/// among them; a root that is the user's home folder does not count.
+pub fn inventory(folder: &Path, user_home: Option<&Path>) -> Vec<InventoryItem> {
     let privileged =
         PRIVILEGED_FILES.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
     let texts = instructions(folder)
         .into_iter()
         .filter_map(|path| item(folder, path, InventoryItemKind::Instructions));
+    let above = project_folders(folder, user_home).into_iter().filter(|above| above != folder);
+    let above = above.flat_map(|root| texts_above(folder, &root));
     let agents = project_agent_files(folder)
         .into_iter()
         .filter_map(|path| item(folder, path, InventoryItemKind::Agents));
     let mut all: Vec<InventoryItem> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
-    for item in
-        privileged.chain(scripts(folder)).chain(agents).chain(prompt_files(folder)).chain(texts)
-    {
+    let of_folder = privileged.chain(scripts(folder)).chain(agents).chain(prompt_files(folder));
+    for item in of_folder.chain(texts).chain(above) {
         match places.get(&item.path).and_then(|at| all.get_mut(*at)) {
             // A hook can name a file that is read as instructions, too.
             Some(same) => {
@@ -135,7 +140,7 @@ fn prompt_files(folder: &Path) -> Vec<InventoryItem> {
         let path = file.path.strip_prefix(folder).ok()?.to_owned();
         let kind = if file.kind == PromptFileKind::Skill { "skill" } else { "command" };
         let mut lines = vec![format!("{kind} {}: {}", file.name, file.description)];
-        lines.extend(file.allowed_tools.iter().map(|rule| format!("allows while it runs: {rule}")));
+        lines.extend(file.allowed_tools.iter().map(|rule| format!("{ALLOWS}{rule}")));
         lines.extend(commands_in(&file).into_iter().map(|command| format!("runs: {command}")));
         let mut kinds = vec![InventoryItemKind::PromptFiles];
         if lines.len() > 1 {
@@ -144,6 +149,22 @@ fn prompt_files(folder: &Path) -> Vec<InventoryItem> {
         Some(InventoryItem { path, kinds, lines })
     };
     files.filter_map(item).collect()
+}
+
+/// What counts of the root of the repository: texts alone, named by the way there from the folder.
+fn texts_above(folder: &Path, root: &Path) -> Vec<InventoryItem> {
+    let Ok(below) = folder.strip_prefix(root) else { return Vec::new() };
+    let up: PathBuf = below.components().map(|_| Component::ParentDir).collect();
+    let text = |mut it: InventoryItem| {
+        // No permission that it asks for is given.
+        it.kinds.retain(|kind| *kind != InventoryItemKind::PromptPermissions);
+        it.lines.retain(|line| !line.starts_with(ALLOWS));
+        InventoryItem { path: up.join(&it.path), ..it }
+    };
+    let instructions = main_instructions(root)
+        .into_iter()
+        .filter_map(|path| item(root, path, InventoryItemKind::Instructions));
+    prompt_files(root).into_iter().chain(instructions).map(text).collect()
 }
 
 /// The files that give privileges and exist, each with the hash of its content. The files that
@@ -193,6 +214,11 @@ fn configured_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
 /// for some files only, and those of folders below. A link that leads out of the folder is not read, and
 /// a file that another one hides is not, either.
 fn instructions(folder: &Path) -> Vec<PathBuf> {
+    main_instructions(folder).into_iter().chain(nested_instruction_files(folder)).collect()
+}
+
+/// Without those of folders below.
+fn main_instructions(folder: &Path) -> Vec<PathBuf> {
     let project = [folder.to_owned()];
     let nowhere = folder.join(".slug/no-home");
     let scope = InstructionScope { home: &nowhere, project: &project, hides: &|_| false };
@@ -200,9 +226,7 @@ fn instructions(folder: &Path) -> Vec<PathBuf> {
     let sent = found.files.into_iter().map(|file| file.path);
     let later = found.unread.into_iter().filter(|file| file.is_for_a_part).map(|file| file.path);
     let below = |path: PathBuf| path.strip_prefix(folder).map(Path::to_owned).ok();
-    let mut files: Vec<PathBuf> = sent.chain(later).filter_map(below).collect();
-    files.extend(nested_instruction_files(folder));
-    files
+    sent.chain(later).filter_map(below).collect()
 }
 
 fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<InventoryItem> {

@@ -119,7 +119,8 @@ impl TrustStore {
         let changed = now.changed_since(then);
         let is_known = |item: &InventoryItem| then.contents.contains_key(&item.path);
         if then.is_unasked
-            && !(inventory(&now.path).iter().all(is_known) && git_config::is_plain(&now.path))
+            && !(inventory(&now.path, self.home.as_deref()).iter().all(is_known)
+                && git_config::is_plain(&now.path))
         {
             return TrustStatus::Unknown;
         }
@@ -134,7 +135,7 @@ impl TrustStore {
     pub fn question(&self, folder: &Path) -> Result<TrustQuestion, TrustError> {
         // The hashes come first: what changes between the two looks is asked about again.
         let mut now = TrustFolderSnapshot::look(folder)?;
-        let items = inventory(&now.path);
+        let items = inventory(&now.path, self.home.as_deref());
         now.shown = diff::shown_lines(&items);
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();
@@ -184,7 +185,9 @@ impl TrustStore {
         content: &[u8],
     ) -> Result<(), TrustError> {
         let now = TrustFolderSnapshot::look(folder)?;
-        let lines = diff::shown_lines(&inventory(&now.path)).remove(file).unwrap_or_default();
+        let lines = diff::shown_lines(&inventory(&now.path, self.home.as_deref()))
+            .remove(file)
+            .unwrap_or_default();
         self.change(|answers| {
             if let Some(then) = answers.folders.iter_mut().find(|then| then.is_same(&now)) {
                 then.contents.insert(file.to_owned(), ContentHash::of(content));

@@ -200,7 +200,7 @@ fn the_question_names_every_rule_key_and_instruction_file() {
     env.write(".slug/rules/b.md", "x");
     env.write(".slug/rules/a.md", "x");
     env.write(".slug/rules/c.txt", "x");
-    let items = inventory(&env.project);
+    let items = inventory(&env.project, None);
     use InventoryItemKind::{Configuration, Instructions, Settings};
     assert_eq!(
         found(&items),
@@ -220,6 +220,35 @@ fn the_question_names_every_rule_key_and_instruction_file() {
 }
 
 #[test]
+fn texts_of_the_repository_above_are_part_of_the_question_about_a_folder_in_it() {
+    let env = test_env();
+    env.write(".git/HEAD", "ref: refs/heads/main");
+    env.write("AGENTS.md", "Build with @docs/build.md.\n");
+    env.write("docs/build.md", "make\n");
+    env.write(".claude/skills/x/SKILL.md", "---\ndescription: d\nallowed-tools: Bash\n---\nDo it.");
+    env.write(".slug/commands/c.md", "!`make state`");
+    env.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    env.write("sub/deep/x", "");
+    let folder = env.project.join("sub/deep");
+    let items = inventory(&folder, Some(&env.home));
+    use InventoryItemKind::{Instructions, PromptFiles};
+    assert_eq!(
+        found(&items),
+        [
+            ("../../.claude/skills/x/SKILL.md", &[PromptFiles][..]),
+            ("../../.slug/commands/c.md", &[PromptFiles]),
+            ("../../AGENTS.md", &[Instructions]),
+            ("../../docs/build.md", &[Instructions]),
+        ],
+        "rules of the root do not count there"
+    );
+    assert_eq!(items[0].lines, ["skill x: d"], "what it wants allowed is not");
+    assert!(!env.store().question(&folder).unwrap().items().is_empty());
+    // A home folder that is a repository is no project.
+    assert_eq!(inventory(&folder, Some(&env.project)), []);
+}
+
+#[test]
 fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     let env = test_env();
     let mut store = env.store();
@@ -230,7 +259,7 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     env.write(".slug/hooks.json", short);
     env.write(".slug/settings.json", wide);
     env.write("done.sh", "exit 0");
-    let items = inventory(&env.project);
+    let items = inventory(&env.project, None);
     let hooks = InventoryItemKind::Hooks;
     assert_eq!(
         found(&items),
@@ -274,7 +303,7 @@ fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
         env.write(".slug/hooks.json", &format!(r#"{{"hooks":{hook}}}"#));
         env.write("sub/x", "");
         env.write(file, "1");
-        let items = inventory(&env.project);
+        let items = inventory(&env.project, None);
         assert_eq!(items[0].lines, [format!("on Stop runs {command}")]);
         assert!(items.iter().any(|item| item.path == Path::new(file)), "{items:?}");
         store.grant(&env.project).unwrap();
@@ -297,7 +326,7 @@ fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
     symlink("/dev/zero", env.project.join(".slug/settings.json")).unwrap();
     std::fs::create_dir(env.project.join(".git")).unwrap();
     std::fs::write(env.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();
-    assert_eq!(inventory(&env.project), []);
+    assert_eq!(inventory(&env.project, None), []);
     assert_eq!(env.store().status(&env.project), TrustStatus::Unknown);
     assert!(!env.project.join("marker").exists());
 }
@@ -447,7 +476,7 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
             "x: a yes covers no file here that touch uses".into(),
         ],
     };
-    assert_eq!(inventory(&env.project), [item]);
+    assert_eq!(inventory(&env.project, None), [item]);
     let mut store = env.store();
     store.grant(&env.project).unwrap();
     env.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"rm"}}}"#);
@@ -461,7 +490,7 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
 fn many_rules_are_listed() {
     let env = test_env();
     (0..20_000).for_each(|at| env.write(&format!(".slug/rules/{at}.md"), "x"));
-    assert_eq!(inventory(&env.project).len(), 20_000);
+    assert_eq!(inventory(&env.project, None).len(), 20_000);
 }
 
 #[test]
@@ -471,7 +500,7 @@ fn types_of_agents_are_shown_and_asked_about_again_when_one_changes() {
     let scout = "---\nname: scout\ndescription: Finds things\ntools: Bash\n---\nLook.\n";
     env.write(".claude/agents/scout.md", scout);
     env.write(".slug/agents/critic.md", "---\ndescription: Reads diffs\n---\nRead.\n");
-    let items = inventory(&env.project);
+    let items = inventory(&env.project, None);
     let kinds: Vec<&[InventoryItemKind]> = items.iter().map(|item| &*item.kinds).collect();
     assert_eq!(kinds, [&[InventoryItemKind::Agents][..], &[InventoryItemKind::Agents]]);
     assert!(items.iter().any(|item| item.lines.concat().contains("scout")), "{items:?}");

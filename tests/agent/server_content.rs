@@ -10,6 +10,7 @@ use slug_code::domain::{
     ToolKind, ToolListing, ToolOutput, ToolPolling, ToolSpec,
 };
 use slug_code::session::TurnOutcome;
+use slug_code::skills::PromptPlaces;
 use slug_code::tools::{
     FilledPrompt, READ_RESOURCE_TOOL, ServerPrompts, Tool, ToolContext, ToolError, ToolPart,
     ToolRegistry, WorkingDirectory,
@@ -148,6 +149,50 @@ async fn a_mentioned_resource_is_read_before_the_request() {
                 ended.";
     assert!(agent.notices().contains(&told), "{:?}", agent.notices());
     assert_eq!(agent.approval_count(), 0, "the mention is the user's wish");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resource_that_a_projects_command_names_is_not_read() {
+    for (of_user, is_read) in [(false, false), (true, true)] {
+        let mut fixture = AgentFixture::new();
+        let home = fixture.home.clone();
+        fixture.prompt_places = PromptPlaces {
+            slug_home: home.clone(),
+            project: vec![fixture.work.clone()],
+            ..PromptPlaces::default()
+        };
+        let folder =
+            if of_user { home.join("commands") } else { fixture.work.join(".slug/commands") };
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("sum.md"), "Sum up @notes:note:1 here.").unwrap();
+        let mut agent = open(&fixture).await;
+        queue_replies(&fixture, [words("one")]);
+        agent.turn("/sum").await;
+        let sent = sent(&fixture);
+        assert_eq!(sent.iter().any(|(name, _)| name == "mcp_resource"), is_read, "{sent:?}");
+        let named = sent.iter().any(|(name, text)| {
+            name == "mentions" && text.contains("because the user has not named it")
+        });
+        assert_eq!(named, !is_read, "{sent:?}");
+        agent.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projects_command_does_not_take_the_name_of_a_servers_prompt() {
+    let mut fixture = AgentFixture::new();
+    fixture.prompt_places =
+        PromptPlaces { project: vec![fixture.work.clone()], ..PromptPlaces::default() };
+    fixture.put(".slug/commands/notes/tidy.md", "Something else.");
+    let mut agent = open(&fixture).await;
+    queue_replies(&fixture, [words("one")]);
+    agent.turn("/notes:tidy").await;
+    let sent = sent(&fixture);
+    assert!(
+        sent.iter().any(|(name, text)| name == "mcp_prompt" && text.contains("Do tidy")),
+        "{sent:?}"
+    );
     agent.close().await;
 }
 

@@ -186,6 +186,27 @@ async fn a_command_goes_with_its_message_and_reads_files_of_the_workspace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_puts_in_no_file_that_a_rule_wants_asked_about_or_denied() {
+    for rule in ["ask", "deny"] {
+        let fixture = fixture();
+        fixture.put("secrets/key.txt", "hunter2");
+        fixture.put("open.txt", "plain");
+        fixture.put(".slug/commands/show.md", "@secrets/key.txt and @open.txt");
+        fixture.put(
+            ".slug/settings.json",
+            &format!(r#"{{"permissions":{{"{rule}":["Read(secrets/**)"]}}}}"#),
+        );
+        let mut agent = open(&fixture).await;
+        queue_replies(&fixture, [words("one")]);
+        agent.turn("/show").await;
+        let note = sent(&fixture, "command:show").unwrap();
+        assert!(note.contains("Content of open.txt:\nplain"), "{note}");
+        assert!(note.contains("@secrets/key.txt and") && !note.contains("hunter2"), "{note}");
+        agent.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn s70_a_command_in_a_text_is_asked_about_like_a_call() {
     let fixture = fixture();
     fixture.put(".slug/commands/deploy.md", "State: !`make state`\nGo on.");

@@ -40,6 +40,10 @@ pub struct FilePlace {
     /// Where the file is protected: what changing it changes, as the end of the sentence "It
     /// changes …".
     pub protected: Option<Cow<'static, str>>,
+    /// Whether it is one of several links that are restored at once: where each leads depends on the
+    /// others, so that nobody can tell before they are there.
+    #[serde(default)]
+    pub is_one_of_links: bool,
 }
 
 impl FilePlace {
@@ -48,12 +52,13 @@ impl FilePlace {
         Self {
             is_outside: self.is_outside || other.is_outside,
             protected: self.protected.or(other.protected),
+            is_one_of_links: self.is_one_of_links || other.is_one_of_links,
         }
     }
 
     /// Whether a file there is restored only when the user asks for this very file.
     pub fn needs_answer(&self) -> bool {
-        self.is_outside || self.protected.is_some()
+        self.is_outside || self.protected.is_some() || self.is_one_of_links
     }
 }
 
@@ -152,7 +157,8 @@ pub enum SkipReason {
     MadeAnew,
     /// Its former content is no longer kept.
     Lost,
-    /// It lies outside the workspace or is protected, so the user has to ask for this very file.
+    /// It lies outside the workspace, is protected or one of several links, so the user has to ask for
+    /// this very file.
     NeedsAnswer,
     /// It is now something that slug does not touch, described in a few words.
     Other(String),
@@ -174,6 +180,30 @@ impl SkipReason {
 }
 
 impl PlannedFile {
+    /// The target of the link that is restored here, also where the user has to ask for that first.
+    fn restored_link(&self) -> Option<&Path> {
+        let other = self.alternative.as_ref().map(|other| &other.action);
+        [Some(&self.action), other].into_iter().flatten().find_map(|action| match action {
+            FileAction::Put(put) if put.version.kind == FileKind::Link => {
+                Some(Path::new(OsStr::from_bytes(&put.bytes)))
+            }
+            FileAction::Put(_) | FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
+                None
+            }
+        })
+    }
+
+    /// Leaves a file as it is that is restored only when the user asks for this very file.
+    fn leave_until_asked(&mut self) {
+        if self.place.needs_answer()
+            && matches!(self.action, FileAction::Put(_) | FileAction::Remove)
+        {
+            let action = FileAction::Skip(SkipReason::NeedsAnswer);
+            self.alternative = Some(Alternative { action, lines: None });
+            self.toggle_override();
+        }
+    }
+
     /// Swaps the action with its alternative, where there is one.
     pub fn toggle_override(&mut self) {
         if let Some(alternative) = &mut self.alternative {
@@ -308,8 +338,16 @@ impl<'a> FileHistories<'a> {
         }
     }
 
-    fn planned(self, view: &dyn FileSystemView) -> Vec<PlannedFile> {
-        self.order.into_iter().map(|history| history.planned(view)).collect()
+    pub(super) fn planned(self, view: &dyn FileSystemView) -> Vec<PlannedFile> {
+        let mut files: Vec<PlannedFile> =
+            self.order.into_iter().map(|history| history.planned(view)).collect();
+        if files.iter().filter(|file| file.restored_link().is_some()).count() > 1 {
+            for file in files.iter_mut().filter(|file| file.restored_link().is_some()) {
+                file.place.is_one_of_links = true;
+                file.leave_until_asked();
+            }
+        }
+        files
     }
 }
 
@@ -359,25 +397,14 @@ impl FileHistory<'_> {
             FileAction::Skip(_) => self.alternative(&bytes, view),
             FileAction::Nothing | FileAction::Put(_) | FileAction::Remove => None,
         };
-        let place = match &action {
-            FileAction::Put(put) if put.version.kind == FileKind::Link => {
-                // Opening the link opens what it leads to.
-                let target = Path::new(OsStr::from_bytes(&put.bytes));
-                let folder = self.path.parent().unwrap_or(Path::new("/"));
-                place.and(view.place(&folder.join(target)))
-            }
-            FileAction::Put(_) | FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
-                place
-            }
-        };
         let mut planned = PlannedFile { path, now, place, by, action, lines, alternative };
-        if planned.place.needs_answer()
-            && matches!(planned.action, FileAction::Put(_) | FileAction::Remove)
-        {
-            let action = FileAction::Skip(SkipReason::NeedsAnswer);
-            planned.alternative = Some(Alternative { action, lines: None });
-            planned.toggle_override();
+        if let Some(target) = planned.restored_link() {
+            // Opening the link opens what it leads to.
+            let folder = self.path.parent().unwrap_or(Path::new("/"));
+            let leads_to = view.place(&folder.join(target));
+            planned.place = planned.place.and(leads_to);
         }
+        planned.leave_until_asked();
         planned
     }
 

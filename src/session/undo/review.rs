@@ -192,8 +192,7 @@ pub fn plan_call_undo(
             histories.take(change);
         }
     }
-    let files = histories.order.into_iter().map(|history| history.planned(view)).collect();
-    FilesPlan { files, not_covered: Vec::new() }
+    FilesPlan { files: histories.planned(view), not_covered: Vec::new() }
 }
 
 fn histories<'a>(

@@ -79,7 +79,7 @@ impl FileSystemView for FolderModel {
     fn place(&self, path: &Path) -> FilePlace {
         let is_outside = !path.starts_with("/w");
         let protected = path.ends_with("config").then_some("what git runs".into());
-        FilePlace { is_outside, protected }
+        FilePlace { is_outside, protected, ..FilePlace::default() }
     }
 }
 

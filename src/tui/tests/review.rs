@@ -49,7 +49,11 @@ fn plan() -> ReviewPlan {
     let conflict = ReviewedChange::Conflict(SkipReason::SameLines);
     let cart = file("src/cart.rs", &old, &new, &[present(), conflict, present()]);
     let made = file("src/new.rs", "", "fn new() {\n    free();\n}\n", &[present()]);
-    let git = FilePlace { is_outside: false, protected: Some("what git runs".into()) };
+    let git = FilePlace {
+        is_outside: false,
+        protected: Some("what git runs".into()),
+        ..FilePlace::default()
+    };
     let guarded = file(".git/config", "a = 1\n", "a = 2\n", &[present()]);
     let guarded = ReviewedFile { place: git, by: FileChangeSource::Command, ..guarded };
     let logo = ReviewedFile {

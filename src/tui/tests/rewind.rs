@@ -53,10 +53,14 @@ fn elsewhere(path: &str, place: FilePlace) -> PlannedFile {
 /// A plan with a file of the workspace, one outside, a protected one, and one that is both.
 fn far(width: u16, height: u16) -> (TestScreen, RewindPlan) {
     let log = log();
-    let outside = FilePlace { is_outside: true, protected: None };
-    let git = FilePlace { is_outside: false, protected: Some("what git runs".into()) };
+    let outside = FilePlace { is_outside: true, ..FilePlace::default() };
+    let git = FilePlace {
+        is_outside: false,
+        protected: Some("what git runs".into()),
+        ..FilePlace::default()
+    };
     let login = Some("what runs when you log in or open a shell".into());
-    let both = FilePlace { is_outside: true, protected: login };
+    let both = FilePlace { is_outside: true, protected: login, is_one_of_links: false };
     let mut plan = plan(log[3].id);
     plan.files.not_covered.clear();
     plan.files.files = vec![

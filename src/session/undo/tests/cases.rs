@@ -87,24 +87,46 @@ fn outside_and_protected_files_stay_until_the_user_asks() {
     }
 }
 
+/// A command that removes a link.
+fn remove_link(model: &mut FolderModel, path: &Path, target: &str) {
+    let hash = ContentHash::of(target.as_bytes());
+    let link = FileVersion { kind: FileKind::Link, hash: hash.clone(), mode: None };
+    model.kept.insert(hash, target.as_bytes().to_vec());
+    let removed =
+        FileChangeEntry::new(path.to_owned(), Some(link), None, FileChangeSource::Command);
+    model.note(LogEntry::FileChange(removed));
+}
+
 #[test]
 fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
     for (target, needs) in
         [("b", false), ("/w/b", false), ("/elsewhere/b", true), (".git/config", true)]
     {
         let mut model = initial_folder();
-        let link = FileVersion {
-            kind: FileKind::Link,
-            hash: ContentHash::of(target.as_bytes()),
-            mode: None,
-        };
-        model.kept.insert(link.hash.clone(), target.as_bytes().to_vec());
-        let removed = FileChangeEntry::new(path(7), Some(link), None, FileChangeSource::Command);
-        model.note(LogEntry::FileChange(removed));
+        remove_link(&mut model, &path(7), target);
         let plan = plan_undo(&model.log, 0, &model);
         assert_eq!(plan.files[0].place.needs_answer(), needs, "{target}");
         assert_eq!(plan.touched().count(), usize::from(!needs), "{target}");
     }
+}
+
+#[test]
+fn several_links_are_restored_only_one_by_one_since_each_may_lead_through_another() {
+    let mut model = initial_folder();
+    for (at, target) in [(7, "8/../../../elsewhere"), (8, "sub/deep/folder")] {
+        remove_link(&mut model, &path(at), target);
+    }
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    let mut plan = plan_undo(&model.log, 0, &model);
+    let touched: Vec<&Path> = plan.touched().map(|file| file.path.as_path()).collect();
+    assert_eq!(touched, [path(0)]);
+    assert_eq!(plan.files.iter().filter(|file| file.place.is_one_of_links).count(), 2);
+    for file in &mut plan.files {
+        if file.place.is_one_of_links {
+            file.toggle_override();
+        }
+    }
+    assert_eq!(plan.touched().count(), 3);
 }
 
 #[test]

@@ -518,6 +518,7 @@ fn marks(place: &FilePlace) -> &'static str {
         (true, Some(_)) => "protected and outside",
         (true, None) => "outside the workspace",
         (false, Some(_)) => "protected",
+        (false, None) if place.is_one_of_links => "one of several links",
         (false, None) => "",
     }
 }
@@ -529,6 +530,9 @@ pub fn place_warning(path: &Path, place: &FilePlace, cwd: &Path) -> Option<Strin
         (true, Some(what)) => Some(format!("{name} is outside the workspace and changes {what}.")),
         (true, None) => Some(format!("{name} is outside the workspace.")),
         (false, Some(what)) => Some(format!("{name} is protected: it changes {what}.")),
+        (false, None) if place.is_one_of_links => {
+            Some(format!("{name} is one of several links: where it will lead is not known."))
+        }
         (false, None) => None,
     }
 }
