@@ -388,7 +388,11 @@ async fn shown_items(
             CodePlace::Foreign(_) => true,
             CodePlace::File(path) if own.as_ref() == Some(path) => true,
             CodePlace::File(path) => *known.entry(path.clone()).or_insert_with(|| {
-                !is_hidden(path) && (keeps_ignored || !is_ignored(&rules, path, &cwd))
+                // A server may name a file by a link, or a way round.
+                let is_hidden_there = path.canonicalize().is_ok_and(|real| is_hidden(&real));
+                !is_hidden(path)
+                    && !is_hidden_there
+                    && (keeps_ignored || !is_ignored(&rules, path, &cwd))
             }),
         };
         items.into_iter().filter(|item| is_shown(&item.place)).collect()

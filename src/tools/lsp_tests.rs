@@ -57,6 +57,7 @@ async fn places_are_shown_with_their_lines() {
         at("b/c.rs", 1),
         at("target/x.rs", 1),
         at("secret.rs", 1),
+        at("alias.rs", 1),
         item(CodePlace::File("/usr/lib/l.rs".into()), 7, ""),
         item(CodePlace::Foreign("jdt://x".into()), 3, ""),
     ];
@@ -69,13 +70,14 @@ async fn places_are_shown_with_their_lines() {
     env.put("b/c.rs", "total()\n");
     env.put("target/x.rs", "built\n");
     env.put("secret.rs", "hidden\n");
+    std::os::unix::fs::symlink("secret.rs", env.path("alias.rs")).unwrap();
     let call =
         json!({"operation": "findReferences", "filePath": "a.rs", "name": "total", "line": 1});
     let output = env.run(&LspTool, call).await.unwrap();
     assert_eq!(
         output.observation,
         "a.rs:2: let ␛[1m= total;\nb/c.rs:1: total()\n/usr/lib/l.rs:7\njdt://x:3\n[still loading]\n\
-         [`total` taken from line 2.]\n[2 results in ignored or hidden files left out.]"
+         [`total` taken from line 2.]\n[3 results in ignored or hidden files left out.]"
     );
     let asked = code.asked.lock().unwrap().take().unwrap();
     assert_eq!(asked.operation, CodeOperation::References);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Cli, CliExitStatus};
 use crate::domain::format_bytes;
-use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::domain::sanitize::sanitize_line;
 use crate::launch::local::{SERVER_PROGRAM, files};
 use crate::launch::run_context::RunContext;
 use crate::launch::{print, sandbox_setup};
@@ -101,7 +101,7 @@ fn text(
     }
     match (server, rows.first()) {
         (Some(server), Some([path, ..])) => {
-            let _ = writeln!(text, "{} serves them: slug --local {path}", sanitize(server));
+            let _ = writeln!(text, "{} serves them: slug --local {path}", sanitize_line(server));
         }
         (Some(_), None) => {}
         (None, _) => {

@@ -279,13 +279,8 @@ fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
             | ContentBlock::Sealed { .. } => {}
             ContentBlock::ToolUse(call) => {
                 let call = call.inner();
-                let call = json!({"name": call.name, "call": call});
-                writeln!(
-                    out,
-                    "- {}: {}",
-                    call["name"].as_str().unwrap_or_default(),
-                    call["call"]["input"]
-                )?;
+                let input = json!(call)["input"].to_string();
+                writeln!(out, "- {}: {}", sanitize_line(&call.name), sanitize(&input))?;
             }
             ContentBlock::ToolResult { content, is_error, .. } => {
                 let mark = if *is_error { "failed: " } else { "" };
