@@ -368,7 +368,9 @@ fn take_record(
     let ended_calls = conversation.transcript.record(record, shared.now);
     let (mut effects, mut replies) = (Vec::new(), Vec::new());
     for call in ended_calls {
-        enter(conversation, record.turn, RunningTurnPhase::Waiting);
+        let others = conversation.transcript.running_tool();
+        let phase = others.map_or(RunningTurnPhase::Waiting, RunningTurnPhase::Tool);
+        enter(conversation, record.turn, phase);
         let tool = conversation.transcript.of_call(&call);
         let output = tool.and_then(|tool| tool.full_output.clone());
         replies.push(DialogReply::CallEnded { call, output });

@@ -18,8 +18,8 @@ use crate::tui::app::attention::TerminalFocus;
 use crate::tui::app::settings::{MotionPreference, StatusCommandState};
 use crate::tui::app::{ScreenEffect, ScreenMsg, wake_at};
 use crate::tui::test_screen::{
-    TURN, TestScreen, assistant, call, question, record, recorded, screen, title, turn_end, user,
-    with_usage,
+    TURN, TestScreen, assistant, call, done, question, record, recorded, result, screen, title,
+    turn_end, user, with_usage,
 };
 use crate::tui::view::label::label;
 
@@ -63,7 +63,11 @@ fn the_running_line_names_the_step_and_what_is_done_for_it() {
         .events(runs("c1", "cargo test -p shop cart"))
         .shows("Fixing the cart · Bash cargo test -p shop cart")
         .events(runs("c2", "cargo clippy"))
-        .shows("Fixing the cart · Bash cargo clippy and 1 more");
+        .shows("Fixing the cart · Bash cargo clippy and 1 more")
+        .event(recorded(&result("c2", "clean", done("Bash", 3))))
+        .shows("Fixing the cart · Bash cargo test -p shop cart")
+        .event(recorded(&result("c1", "passed", done("Bash", 3))))
+        .shows("Fixing the cart · waiting for the model");
 }
 
 #[test]

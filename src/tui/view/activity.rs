@@ -22,9 +22,6 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate, width};
 
-/// How many blocks at the transcript's end are searched for a running call.
-const RECENT: usize = 32;
-
 /// Rows of the line: 0 or 1.
 pub fn height(model: &ScreenModel) -> u16 {
     u16::from(!model.conversation.turn.is_idle())
@@ -201,9 +198,7 @@ fn reading(progress: &PrefillProgress) -> ActivityText {
 
 /// The newest running call with its subject, and how many others run.
 fn running_tools(model: &ScreenModel, name: &str) -> String {
-    let recent = model.conversation.transcript.blocks().iter().rev().take(RECENT);
-    let calls = recent.filter_map(|block| block.body.tool_call());
-    let mut running = calls.filter(|tool| tool.state == ToolCallState::Running);
+    let mut running = model.conversation.transcript.running_calls();
     let named =
         |tool: &ToolCallBlock| format!("{} {}", harmless(&tool.name), harmless(&tool.title));
     let Some(newest) = running.next() else { return harmless(name) };

@@ -14,11 +14,27 @@ use super::{
 
 /// How many of the last blocks are searched for a failure that was told already.
 const RECENT_BLOCKS: usize = 4;
+/// So many of the newest blocks are searched for calls that run: those of one response are together.
+const NEWEST_CALLS: usize = 32;
 
 /// The end of a turn that failed for a reason that is in sight.
 const TOLD_ALREADY: &str = "The turn failed. /retry sends your message again.";
 
 impl Transcript {
+    /// The calls among the newest blocks that are running, the newest first.
+    pub fn running_calls(&self) -> impl Iterator<Item = &ToolCallBlock> {
+        let newest = self.blocks.iter().rev().take(NEWEST_CALLS);
+        newest
+            .filter_map(|block| block.body.tool_call())
+            .filter(|tool| tool.state == ToolCallState::Running)
+    }
+
+    /// The tool of the newest of these that is the model's.
+    pub fn running_tool(&self) -> Option<String> {
+        let mut of_model = self.running_calls().filter(|it| it.origin == ToolCallOrigin::Model);
+        of_model.next().map(|tool| tool.name.clone())
+    }
+
     /// Adds a piece of the response's text, to the open block if it is the last one.
     pub fn text(&mut self, piece: &str, now: Duration) {
         self.lines += newlines(piece);
