@@ -324,6 +324,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
             state: SubagentState::OutOfTime,
             in_background: true,
             tool_calls: 3,
+            refused_calls: 1,
             tokens: 12_000,
             cost: None,
             elapsed_ms: 41_000,

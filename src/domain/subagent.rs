@@ -96,12 +96,21 @@ pub struct SubagentSummary {
     pub in_background: bool,
     /// The calls that it has made.
     pub tool_calls: u32,
+    /// Those of them that were not permitted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused_calls: u32,
     /// The tokens that its model had to process: all except those from a cache.
     pub tokens: u64,
     /// `None` where no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
     pub elapsed_ms: u64,
+}
+
+/// For serde, which hands over a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl SubagentSummary {

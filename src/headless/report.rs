@@ -9,7 +9,7 @@ use crate::agent::AgentEvent;
 use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
     AgentId, ContentBlock, JobId, MessageRole, ModelName, Money, NoticeLevel, PermissionMode,
-    SessionId, StopReason, SubagentState, SubagentSummary, TokenUsage, ToolCall, TurnId,
+    SessionId, StopReason, SubagentState, SubagentSummary, TokenUsage, ToolCall, TurnId, pluralise,
 };
 use crate::session::{FileDelta, LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
@@ -37,6 +37,8 @@ pub struct HeadlessReport {
     jobs: BTreeMap<JobId, String>,
     /// The agents that were started.
     agents: BTreeMap<AgentId, SubagentState>,
+    /// The calls of each that were not permitted.
+    refused_to_agents: BTreeMap<AgentId, u32>,
     session: Option<SessionId>,
     text: String,
     /// The stop reason of the response that `text` is from.
@@ -89,6 +91,7 @@ impl HeadlessReport {
             stop: None,
             turn: TurnId::default(),
             refused: Vec::new(),
+            refused_to_agents: BTreeMap::new(),
             outcome: None,
             usage: TokenUsage::default(),
             cost: None,
@@ -119,7 +122,11 @@ impl HeadlessReport {
     /// The exit status for the events so far. A run whose turn has not ended has failed.
     pub fn exit(&self) -> CliExitStatus {
         match &self.outcome {
-            Some(TurnOutcome::Answered) if self.refused.is_empty() => CliExitStatus::Answered,
+            Some(TurnOutcome::Answered)
+                if self.refused.is_empty() && self.refused_to_agents.is_empty() =>
+            {
+                CliExitStatus::Answered
+            }
             Some(TurnOutcome::Answered) => CliExitStatus::Refused,
             Some(TurnOutcome::Budget(_) | TurnOutcome::RoundLimit) => CliExitStatus::Limit,
             Some(TurnOutcome::Interrupted) | None if self.is_out_of_time() => CliExitStatus::Limit,
@@ -299,9 +306,16 @@ impl HeadlessReport {
     fn subagent(&mut self, agent: &SubagentSummary) -> ReportLines {
         let is_news = self.agents.insert(agent.agent, agent.state) != Some(agent.state);
         let state = agent.state.words();
+        if agent.refused_calls > 0 {
+            self.refused_to_agents.insert(agent.agent, agent.refused_calls);
+        }
         let mut lines = Vec::new();
         if is_news {
-            let text = format!("Agent {} ({}) is {state}.", agent.agent, agent.name());
+            let refused = match agent.refused_calls {
+                0 => String::new(),
+                count => format!(" {} not permitted.", pluralise(count as usize, "call")),
+            };
+            let text = format!("Agent {} ({}) is {state}.{refused}", agent.agent, agent.name());
             lines.push((ReportStream::Err, text));
         }
         lines.extend(self.line(&json!({
@@ -313,6 +327,7 @@ impl HeadlessReport {
             "task": agent.task,
             "state": agent.state,
             "tool_calls": agent.tool_calls,
+            "refused_calls": agent.refused_calls,
             "tokens": agent.tokens,
             "cost": agent.cost,
             "elapsed_ms": agent.elapsed_ms,
@@ -476,6 +491,7 @@ impl HeadlessReport {
             "background": self.background(end).collect::<Vec<_>>(),
             "exit": self.exit().code(),
             "refused": refused,
+            "refused_to_agents": self.refused_to_agents.values().sum::<u32>(),
             "error": error.map(|error| json!({"kind": error.kind, "message": error.message})),
         })
     }

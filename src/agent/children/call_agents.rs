@@ -169,6 +169,7 @@ pub(super) fn begun(call: CallId, kind: &str, task: &str) -> SubagentSummary {
         session: None,
         model: None,
         tool_calls: 0,
+        refused_calls: 0,
         elapsed_ms: 0,
         tokens: 0,
         cost: None,

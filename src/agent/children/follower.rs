@@ -15,7 +15,7 @@ use crate::agent::journal::SessionJournal;
 use crate::agent::session_hooks::wait_until;
 use crate::domain::{
     ApprovalId, CallId, Message, MessageRole, Money, RequestSource, SubagentState, SubagentSummary,
-    TurnId,
+    ToolStatus, TurnId,
 };
 use crate::session::{
     FileChangeEntry, FileChangeSource, LogEntry, LogRecord, MessageEntry, SpendingSum, TurnOutcome,
@@ -156,11 +156,15 @@ impl ChildFollower {
     }
 
     async fn message(&mut self, progress: &mut ChildProgress, message: &MessageEntry) {
-        if message.result.is_some() {
+        if let Some(result) = &message.result {
             for call in message.message().answers() {
                 progress.asked.retain(|_, asked| asked != call);
             }
-            self.tell(progress, |summary| summary.tool_calls += 1);
+            let refused = u32::from(result.status == ToolStatus::Denied);
+            self.tell(progress, |summary| {
+                summary.tool_calls += 1;
+                summary.refused_calls += refused;
+            });
             return;
         }
         // Of a response that was stopped, too: it is what the child had said by then.

@@ -284,24 +284,42 @@ fn a_run_whose_time_is_up_exits_with_three_unless_it_answered() {
     }
 }
 
+fn an_agent(state: SubagentState, tool_calls: u32) -> SubagentSummary {
+    SubagentSummary {
+        agent: AgentId(7),
+        call: CallId::new("c1"),
+        session: None,
+        kind: "explore".into(),
+        task: "find the callers".into(),
+        model: None,
+        state,
+        in_background: false,
+        tool_calls,
+        refused_calls: 0,
+        tokens: 900,
+        cost: None,
+        elapsed_ms: 1_500,
+    }
+}
+
+#[test]
+fn what_was_refused_to_an_agent_counts_for_the_exit_status() {
+    let agent = AgentEvent::Subagent(Box::new(SubagentSummary {
+        refused_calls: 2,
+        ..an_agent(SubagentState::Done, 5)
+    }));
+    let events = [agent, ended(TurnOutcome::Answered)];
+    let (report, out, err) = play(OutputFormat::Json, &events);
+    assert_eq!(report.exit(), CliExitStatus::Refused);
+    let told = "Agent 7 (explore: find the callers) is done. 2 calls not permitted.";
+    assert!(err.iter().any(|line| line == told), "{err:?}");
+    let result: Value = serde_json::from_str(out.last().unwrap()).unwrap();
+    assert_eq!((&result["refused_to_agents"], &result["exit"]), (&json!(2), &json!(4)));
+}
+
 #[test]
 fn each_line_of_an_agent_has_its_number_and_its_end_is_told_once() {
-    let agent = |state, tool_calls| {
-        AgentEvent::Subagent(Box::new(SubagentSummary {
-            agent: AgentId(7),
-            call: CallId::new("c1"),
-            session: None,
-            kind: "explore".into(),
-            task: "find the callers".into(),
-            model: None,
-            state,
-            in_background: false,
-            tool_calls,
-            tokens: 900,
-            cost: None,
-            elapsed_ms: 1_500,
-        }))
-    };
+    let agent = |state, tool_calls| AgentEvent::Subagent(Box::new(an_agent(state, tool_calls)));
     let (running, silent) = (SubagentState::Running, SubagentState::Silent);
     let events =
         [agent(running, 0), agent(running, 1), agent(silent, 1), ended(TurnOutcome::Answered)];

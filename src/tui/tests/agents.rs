@@ -28,6 +28,7 @@ fn summary(agent: AgentId, kind: &str, task: &str) -> SubagentSummary {
         state: SubagentState::Running,
         in_background: false,
         tool_calls: 0,
+        refused_calls: 0,
         tokens: 0,
         cost: None,
         elapsed_ms: 0,
@@ -38,6 +39,7 @@ fn scout() -> SubagentSummary {
     let cost = "$0.02".parse::<Money>().ok();
     SubagentSummary {
         tool_calls: 5,
+        refused_calls: 0,
         tokens: 12_340,
         cost,
         elapsed_ms: 41_000,
@@ -49,6 +51,7 @@ fn critic() -> SubagentSummary {
     SubagentSummary {
         state: SubagentState::Failed,
         tool_calls: 1,
+        refused_calls: 0,
         tokens: 900,
         elapsed_ms: 3_000,
         ..summary(CRITIC, "review", "read the diff")

@@ -24,6 +24,7 @@ fn fork() -> SubagentSummary {
         state: SubagentState::Running,
         in_background: true,
         tool_calls: 2,
+        refused_calls: 0,
         tokens: 3_400,
         cost: None,
         elapsed_ms: 9_000,

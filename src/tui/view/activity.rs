@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use crate::domain::format_tokens;
 use crate::providers::{ModelLoading, PrefillProgress};
 use crate::tui::app::ScreenModel;
-use crate::tui::app::conversation::block::{ToolCallBlock, ToolCallState};
+use crate::tui::app::conversation::block::ToolCallBlock;
 use crate::tui::app::conversation::status::clock;
 use crate::tui::app::conversation::turn::{
     RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity,

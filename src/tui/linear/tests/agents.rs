@@ -16,6 +16,7 @@ async fn the_end_of_an_agent_in_the_background_is_said_once() {
         state: SubagentState::Running,
         in_background: true,
         tool_calls: 0,
+        refused_calls: 0,
         tokens: 0,
         cost: None,
         elapsed_ms: 0,
