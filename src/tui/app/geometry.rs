@@ -47,6 +47,8 @@ pub struct ConversationGeometry {
     pub bar: Option<ScrollBar>,
     /// What is marked beside it.
     pub timeline: Vec<TimelineMark>,
+    /// The message that stands above the transcript because it has scrolled out of sight.
+    pub pinned: Option<PinnedMessage>,
     /// The rows of the start screen's recent sessions, from the top.
     pub recent: Vec<CellRect>,
     /// The line that says how many rows are new below.
@@ -118,6 +120,13 @@ pub struct TimelineMark {
     pub kind: TimelineMarkKind,
 }
 
+/// A message of the user's above the transcript. A click on it goes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PinnedMessage {
+    pub area: CellRect,
+    pub block: BlockId,
+}
+
 /// What is marked beside the scroll bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineMarkKind {
@@ -171,6 +180,7 @@ impl ConversationGeometry {
             anchor: ScrollAnchor::Tail,
             bar: None,
             timeline: Vec::new(),
+            pinned: None,
             recent: Vec::new(),
             below: None,
             input: CellRect {

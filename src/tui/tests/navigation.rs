@@ -35,12 +35,17 @@ fn talk() -> TestScreen {
     screen(80, 24).events(log.map(|record| recorded(&record)))
 }
 
-/// The transcript's first row that has text.
+/// The transcript's first row that has text, below the message that has scrolled away.
 fn top(scene: &TestScreen) -> String {
+    first_row(scene, 2 + usize::from(scene.model.conversation.geometry.pinned.is_some()))
+}
+
+/// The first row that has text, from this row of the screen on.
+fn first_row(scene: &TestScreen, from: usize) -> String {
     let rows = scene.text();
     let mut rows = rows
         .lines()
-        .skip(2)
+        .skip(from)
         .map(|row| row.trim_matches(['"', ' ', '▐', '▎', '•', '×', '+']).to_owned());
     rows.find(|row| !row.is_empty()).unwrap_or_default()
 }
@@ -120,6 +125,33 @@ fn the_scroll_bar_is_dragged_and_clicked() {
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, middle);
     let scene = scene.mouse(MouseEventKind::Up(LEFT), bar.area.x, middle).hides("answer 9.11");
     assert!(scene.model.conversation.selection.is_none());
+}
+
+#[test]
+fn the_message_that_scrolled_away_stays_above_its_answer_and_leads_back_to_it() {
+    let scene = talk();
+    assert_eq!(scene.model.conversation.geometry.pinned, None, "at the end all is as it was");
+    let mut scene = scene.key("pgup");
+    for _ in 0..60 {
+        let first = first_row(&scene, 2);
+        let shown = scene.model.conversation.geometry.rows.first().unwrap().block;
+        let pinned = scene.model.conversation.geometry.pinned;
+        assert!(first.starts_with("❯ question "), "{first}");
+        assert_ne!(pinned.map(|it| it.block), Some(shown), "{first}");
+        let next = scene.text().lines().nth(3).unwrap_or_default().to_owned();
+        let number = first.trim_start_matches("❯ question ").split(' ').next().unwrap();
+        if let Some((_, answer)) = next.split_once("answer ") {
+            assert!(answer.starts_with(&format!("{number}.")), "{first} above {next}");
+        }
+        scene = scene.key_at_once("shift+up");
+    }
+    let scene = talk().key("pgup").key("pgup").key("shift+up").key("shift+up");
+    let pinned = scene.model.conversation.geometry.pinned.unwrap();
+    let (x, y) = (pinned.area.x + 5, pinned.area.y);
+    let scene = scene.mouse(MouseEventKind::Down(LEFT), x, y);
+    let scene = scene.mouse(MouseEventKind::Up(LEFT), x, y);
+    assert_eq!(scene.model.conversation.geometry.pinned, None);
+    assert_eq!(scene.model.conversation.geometry.rows[0].block, pinned.block);
 }
 
 #[test]

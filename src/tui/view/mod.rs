@@ -23,6 +23,7 @@ mod lookups;
 pub mod mode_label;
 pub mod paint;
 pub mod pane_head;
+mod pinned_message;
 pub mod plan;
 pub mod queue;
 pub mod search;

@@ -49,6 +49,12 @@ impl TranscriptTimeline {
         self.settled = unsettled.map_or(blocks.len(), |at| settled + at);
     }
 
+    /// The last of the user's messages before the block of this index.
+    pub fn message_before(&self, index: usize) -> Option<usize> {
+        let before = self.messages.partition_point(|at| *at < index);
+        self.messages[..before].last().copied()
+    }
+
     /// The marks of so many rows that stand for all `count` blocks: at most one a row, what matters most
     /// of the blocks that the row stands for.
     fn marks(

@@ -16,7 +16,7 @@ use super::layouts::ViewLayouts;
 use super::paint::{self, RoleStyles, span};
 use super::pane_head::PaneHead;
 use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
-use super::{search, select, start, timeline};
+use super::{pinned_message, search, select, start, timeline};
 
 /// Below this width, in columns, there are no marks beside the scroll bar: they would be read as a part of
 /// the text.
@@ -46,10 +46,21 @@ pub fn draw(
         let used = (used + gap).min(area.height);
         area = Rect { y: area.y + used, height: area.height - used, ..area };
     }
-    let text = inside(area);
-    geometry.transcript = text.into();
-    let window = TranscriptRowFinder::new(&model.conversation, layouts, text.width)
+    let whole = area;
+    let mut text = inside(area);
+    let mut window = TranscriptRowFinder::new(&model.conversation, layouts, text.width)
         .window(usize::from(area.height));
+    let pinned = pinned_message::above(&model.conversation, layouts, &window, area.height);
+    if let Some(block) = pinned {
+        let first = |area: Rect| Rect { height: 1, ..area };
+        let band = first(Rect { width: area.width.saturating_sub(1), ..area });
+        geometry.pinned = pinned_message::draw(block, styles, (band, first(text)), buffer);
+        area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        text = inside(area);
+        // The top row stays the same, or the first step away from the end would lead back to it.
+        window.rows.truncate(usize::from(area.height));
+    }
+    geometry.transcript = text.into();
     geometry.top = window.top;
     geometry.anchor = window.anchor;
     if window.rows.is_empty() {
@@ -95,7 +106,7 @@ pub fn draw(
         geometry.rows.push(row.visible);
     }
     image::place_pictures(&model.conversation, &model.shared, layouts, text, buffer, geometry);
-    geometry.bar = bar(model, layouts, &window, area, text.width);
+    geometry.bar = bar(model, layouts, &window, whole, text.width);
     if let Some(bar) = &geometry.bar {
         for y in area.y + bar.start..area.y + bar.start + bar.size {
             let place = Rect { x: bar.area.x, y, width: 1, height: 1 };

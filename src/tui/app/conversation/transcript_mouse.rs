@@ -97,6 +97,10 @@ pub fn press(
         }
     } else if below.is_some() {
         conversation.scroll.to_tail();
+    } else if let Some(pinned) =
+        conversation.geometry.pinned.filter(|it| it.area.inside(column, row).is_some())
+    {
+        navigation::go_to(conversation, pinned.block);
     } else if !grab_bar(conversation, column, row) {
         begin(conversation, shared, event);
     }
