@@ -34,6 +34,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::support::process_host::process_host;
 
+mod always_load;
+mod changes;
 mod commands;
 mod elicitation;
 mod import;
@@ -211,7 +213,7 @@ async fn a_program_is_started_listed_and_called() {
     assert_eq!(status.implementation.as_deref(), Some("scripted 1"));
     assert_eq!(status.warnings, ["The tool \"bad\" was left out: its schema is not an object."]);
     assert_eq!(
-        env.servers.note().unwrap().lines().last(),
+        env.servers.note(&[]).unwrap().lines().last(),
         Some("- s (6 tools): Finds bugs."),
         "one line, and only the first of what the server says"
     );

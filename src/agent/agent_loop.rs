@@ -154,6 +154,7 @@ impl Agent {
         let rules = Arc::downgrade(&permissions);
         let is_denied = move |tool: &str| rules.upgrade().is_some_and(|it| it.denies_tool(tool));
         setup.registry.denied().set(is_denied);
+        setup.registry.begin_session();
         let skills =
             SessionSkills::new(permissions.clone(), setup.workspace.clone(), events.clone());
         Self {
@@ -523,6 +524,7 @@ impl Agent {
             provider: self.current_provider().name.clone(),
             forked_from: None,
             spawned_by: self.setup.parent.as_ref().map(|parent| parent.origin.clone()),
+            server_tools: self.setup.registry.listed_server_tools().to_vec(),
         }
     }
 

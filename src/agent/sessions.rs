@@ -20,6 +20,7 @@ impl Agent {
     pub(super) async fn new_session(&mut self) {
         let left = self.leave_session().await;
         self.session = ActiveSession::new();
+        self.setup.registry.begin_session();
         self.allowance.begin_session();
         self.tell_opened(Vec::new());
         self.tell_left(left);
@@ -112,6 +113,8 @@ impl Agent {
         let (active, loaded, shown) = self.load(session).await?;
         let left = self.leave_session().await;
         self.session = active;
+        let server_tools = loaded.header.as_ref().map(|header| header.server_tools.as_slice());
+        self.setup.registry.resume_session(server_tools.unwrap_or_default());
         if self.setup.parent.is_some() {
             // What a fork has of its parent's log runs on there.
             self.session.interrupted_agents = None;

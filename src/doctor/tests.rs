@@ -311,6 +311,7 @@ fn each_mcp_server_has_a_finding_with_what_to_do() {
         offers: Default::default(),
         warnings: Vec::new(),
         error_output: String::new(),
+        is_always_loaded: false,
         login_address: None,
     };
     let servers = [

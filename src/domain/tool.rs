@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{ContentBlock, ContentHash, FileDiff, JobState, MessageImage, SubagentSummary};
 
 /// A tool as it is described to the model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSpec {
     /// The name that calls use.
     pub name: String,

@@ -142,7 +142,7 @@ pub(super) fn parts(
     let registry = Arc::new(tool_registry()?);
     let (servers, server_notices) =
         mcp::servers(run_context, config, project, inside.clone(), redactor, &registry);
-    contexts.push(Box::new(McpNote(servers.clone())));
+    contexts.push(Box::new(McpNote { servers: servers.clone(), registry: registry.clone() }));
     let FoundSubagents { types, warnings: subagent_notices } =
         subagents::subagents(run_context, project);
     let types = Arc::new(types);

@@ -12,8 +12,8 @@ use crate::config::ResolvedConfig;
 use crate::context::ContextProvider;
 use crate::disk::read_text;
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpLoginStore, McpPorts, McpServerDefinition, McpServers,
-    McpStore, McpSurroundings, McpTransport,
+    AlwaysLoadedTools, McpDefinitionSource, McpDefinitions, McpLoginStore, McpPorts,
+    McpServerDefinition, McpServers, McpStore, McpSurroundings, McpTransport,
 };
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -129,17 +129,28 @@ pub(super) fn servers(
             waiting.join(", ")
         ));
     }
-    let registry = Arc::downgrade(registry);
+    let tools_of = Arc::downgrade(registry);
     let servers = McpServers::new(servers, &surroundings, move |servers| {
-        if let Some(registry) = registry.upgrade() {
+        if let Some(registry) = tools_of.upgrade() {
             registry.set_server_tools(servers.tools());
         }
     });
+    let AlwaysLoadedTools { specs, notices: deferred } = servers.always_loaded();
+    if !specs.is_empty() {
+        // Until their servers have started, too.
+        registry.set_server_tools(servers.tools());
+        registry.set_always_loaded(specs);
+        registry.begin_session();
+    }
+    notices.extend(deferred);
     (servers, notices)
 }
 
-/// Tells models which servers have tools.
-pub(super) struct McpNote(pub(super) Arc<McpServers>);
+/// Tells models which servers have tools besides those of the tools array.
+pub(super) struct McpNote {
+    pub(super) servers: Arc<McpServers>,
+    pub(super) registry: Arc<ToolRegistry>,
+}
 
 #[async_trait]
 impl ContextProvider for McpNote {
@@ -148,7 +159,7 @@ impl ContextProvider for McpNote {
     }
 
     async fn collect(&self) -> Option<String> {
-        self.0.note()
+        self.servers.note(&self.registry.listed_server_tools())
     }
 }
 

@@ -76,6 +76,12 @@ pub enum McpError {
     Flooded,
     #[error("It answered with an error: {0}")]
     Refused(String),
+    /// With the name of the server.
+    #[error(
+        "It has changed the definition of this tool. The user has to accept it first, in /mcp or with \
+         `slug mcp accept {0}`. Do not retry before."
+    )]
+    DefinitionChanged(String),
     #[error("It sent what slug cannot read: {0}.")]
     Unreadable(String),
     #[error("Stopped by the user.")]

@@ -40,6 +40,8 @@ pub struct McpServerDefinition {
     /// Only these tools are taken in; `None`: all of them.
     pub enabled_tools: Option<BTreeSet<String>>,
     pub disabled_tools: BTreeSet<String>,
+    /// Whether its tools are in the tools array from the start of a session on.
+    pub always_load: bool,
     pub limits: McpTimeLimits,
     pub login: McpLoginSettings,
 }
@@ -362,6 +364,7 @@ fn read_server(
         is_enabled,
         enabled_tools: texts("enabled_tools")?.map(|names| names.into_iter().collect()),
         disabled_tools: texts("disabled_tools")?.unwrap_or_default().into_iter().collect(),
+        always_load: flag("always_load")?.or(flag("alwaysLoad")?).unwrap_or(false),
         limits,
         login,
     };
@@ -454,7 +457,8 @@ mod tests {
               "mcpServers": {
                 "git": {"command": "uvx", "args": ["mcp-server-git", "a b"], "env": {"A": "${B}"}},
                 "web": {"type": "http", "url": "https://u:p@example.com/mcp?key=1", "headers": {"X-Key": "k"},
-                        "timeout": 60000, "disabled": true, "disabled_tools": ["rm"]},
+                        "timeout": 60000, "disabled": true, "disabled_tools": ["rm"],
+                        "alwaysLoad": true},
               },
             }"#,
         );
@@ -465,6 +469,7 @@ mod tests {
         assert_eq!(web.summary(), "https://example.com/mcp");
         assert_eq!(web.limits.total, Duration::from_secs(60));
         assert!(!web.is_enabled && web.takes("ls") && !web.takes("rm"));
+        assert_eq!((git.always_load, web.always_load), (false, true));
     }
 
     #[test]

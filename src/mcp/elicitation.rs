@@ -85,17 +85,16 @@ async fn fill(
     let mut open: Vec<(&FormField, Option<String>)> = fields.iter().map(|it| (it, None)).collect();
     for _ in 0..MAX_TRIES {
         let mut wrong = Vec::new();
-        for some in open.chunks(UserQuestion::MAX_QUESTIONS) {
-            let questions = some.iter().map(|(field, why)| field.question(server, why.as_deref()));
-            let answers = user.ask(questions.collect()).await?;
-            for ((field, _), answer) in some.iter().zip(answers) {
-                match field.value(&answer) {
-                    Ok(Some(value)) => {
-                        content.insert(field.name.clone(), value);
-                    }
-                    Ok(None) => {}
-                    Err(why) => wrong.push((*field, Some(why))),
+        // All at once, so that the user sees how many there are.
+        let questions = open.iter().map(|(field, why)| field.question(server, why.as_deref()));
+        let answers = user.ask(questions.collect()).await?;
+        for ((field, _), answer) in open.iter().zip(answers) {
+            match field.value(&answer) {
+                Ok(Some(value)) => {
+                    content.insert(field.name.clone(), value);
                 }
+                Ok(None) => {}
+                Err(why) => wrong.push((*field, Some(why))),
             }
         }
         open = wrong;
@@ -113,7 +112,7 @@ async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -
         return false;
     }
     let message = cut(message, MAX_DESCRIPTION - MAX_URL - 100);
-    let message = format!("{message} You are to open this address; slug does not open it: {url}");
+    let message = format!("{message} Open this address yourself; slug does not: {url}");
     agrees(server, &message, ("Done", "You have opened it, and are done there."), user).await
 }
 

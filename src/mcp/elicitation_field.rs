@@ -99,7 +99,7 @@ impl FormField {
             question.push_str(&format!(": {}", self.description));
         }
         question.push_str(&match (&self.default, self.is_required) {
-            (Some(default), _) => format!(" (default: {})", shown(default)),
+            (Some(default), _) => format!(" (default: {})", self.shown(default)),
             (None, true) => " (required)".to_owned(),
             (None, false) => " (optional)".to_owned(),
         });
@@ -116,6 +116,29 @@ impl FormField {
             server: Some(server.to_owned()),
             ..UserQuestion::default()
         }
+    }
+
+    /// A default as the options and the user write it.
+    fn shown(&self, default: &Value) -> String {
+        let choices = match &self.kind {
+            FieldKind::Choice { choices, .. } => choices.as_slice(),
+            FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::Switch => &[],
+        };
+        let label = |text: &str| {
+            let choice = choices.iter().find(|choice| choice.value == text);
+            choice.map_or_else(|| text.to_owned(), |choice| choice.label.clone())
+        };
+        let plain = |value: &Value| match value {
+            Value::String(text) => label(text),
+            Value::Bool(true) => "Yes".to_owned(),
+            Value::Bool(false) => "No".to_owned(),
+            other => other.to_string(),
+        };
+        let text = match default {
+            Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+            other => plain(other),
+        };
+        cut(&sanitize_line(&text), MAX_TEXT).to_owned()
     }
 
     /// The values that can be chosen; none where there are too many for the digits.
@@ -235,11 +258,6 @@ fn words(text: &str, is_several: bool) -> Vec<&str> {
     }
 }
 
-fn shown(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    cut(&sanitize_line(&text), MAX_TEXT).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +340,14 @@ mod tests {
         assert!(question.question.len() < 1300 && question.question.starts_with("It is wrong. x"));
         let shown = format!("{question:?}");
         assert!(!shown.contains('\u{1b}') && shown.len() < 3000, "{shown}");
+        let items = json!({"anyOf": [{"const": "a", "title": "An A"}, {"const": "b"}]});
+        let several = json!({"type": "array", "items": items, "default": ["a", "b"]});
+        for (schema, expected) in [
+            (several, "f (default: An A, b)"),
+            (json!({"type": "boolean", "default": true}), "f (default: Yes)"),
+        ] {
+            assert_eq!(field(&schema, false).question("s", None).question, expected);
+        }
         let question = field(&json!({"type": "integer", "default": 5}), true).question("s", None);
         assert_eq!((&*question.question, question.options.len()), ("f (default: 5)", 0));
         let many: Vec<String> = (0..20).map(|at| format!("v{at}")).collect();

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::domain::ContentHash;
@@ -24,7 +25,7 @@ const MAX_DROPPED: usize = 50;
 pub(super) const MAX_RAW_NAME: usize = 128;
 
 /// A tool as its server defines it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpToolDefinition {
     /// The name on the wire.
     pub name: String,
@@ -38,6 +39,13 @@ pub struct McpToolDefinition {
     pub tokens: u64,
     /// Of all that the server says of the tool.
     pub hash: ContentHash,
+}
+
+impl McpToolDefinition {
+    /// About how many bytes a model reads of it.
+    pub(super) fn size(&self) -> usize {
+        self.name.len() + self.description.len() + self.input_schema.to_string().len()
+    }
 }
 
 /// What was read of a page of a list.

@@ -133,11 +133,20 @@ impl McpLogin {
             })?;
         let mut manager = target.manager().await?;
         let found = manager.resolve_metadata_from_challenge(challenge).await;
-        manager.set_metadata(found.map_err(|error| failed(&error))?.metadata);
+        let metadata = found.map_err(|error| failed(&error))?.metadata;
+        let issuer = metadata.issuer.clone();
+        manager.set_metadata(metadata);
+        let scopes = match scopes.is_empty() {
+            true => {
+                let wanted = manager.select_initial_scopes(&[]).await;
+                target.credentials.scopes_beside(issuer.as_deref(), wanted).await
+            }
+            false => scopes.clone(),
+        };
         let mut request = AuthorizationRequest::new(callback.address())
             .with_client_name(CLIENT_NAME)
             .with_initial_scope_selection()
-            .with_scopes(scopes.iter().cloned());
+            .with_scopes(scopes);
         if let Some(id) = client_id {
             request = request.with_preregistered_client(id.clone());
         }

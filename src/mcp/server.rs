@@ -21,6 +21,7 @@ use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
 use super::login::McpLoginStore;
 use super::offers::McpOffers;
+use super::server_pins::earlier_pins;
 use super::store::{McpStore, McpStoreError};
 
 /// The pauses before each start of a server: it is started once, and twice again where it has ended.
@@ -73,6 +74,8 @@ pub struct McpServerStatus {
     pub start_question: Option<McpStartQuestion>,
     /// Its tools, as they are defined now.
     pub tools: Arc<[McpToolDefinition]>,
+    /// Whether its definition wants them in the tools array.
+    pub is_always_loaded: bool,
     /// The names of those whose definition has changed since the user last saw it.
     pub changed_tools: Vec<String>,
     /// Its resources and prompts, as far as they have been read.
@@ -127,7 +130,9 @@ pub(super) type OnServerChange = Arc<dyn Fn() + Send + Sync>;
 pub(super) struct McpServer {
     pub(super) definition: McpServerDefinition,
     pub(super) surroundings: McpSurroundings,
-    on_change: OnServerChange,
+    /// Of a server that is always loaded and may start: its tools as they were accepted in an earlier run.
+    pub(super) earlier: Option<Arc<[McpToolDefinition]>>,
+    pub(super) on_change: OnServerChange,
     facts: Mutex<ServerFacts>,
     /// `None` until they have been read once.
     pub(super) offers: watch::Sender<Option<Arc<McpOffers>>>,
@@ -139,13 +144,15 @@ pub(super) struct McpServer {
     end: CancellationToken,
 }
 
-struct ServerFacts {
+pub(super) struct ServerFacts {
     state: McpServerState,
     start_question: Option<McpStartQuestion>,
     implementation: Option<String>,
     instructions: Option<String>,
-    tools: Arc<[McpToolDefinition]>,
-    changed_tools: Vec<String>,
+    pub(super) tools: Arc<[McpToolDefinition]>,
+    pub(super) changed_tools: Vec<String>,
+    /// Whether the server has told its tools.
+    pub(super) has_listed: bool,
     has_resources: bool,
     warnings: Vec<String>,
     /// What the server last said that a request lacks.
@@ -179,12 +186,14 @@ impl McpServer {
             instructions: None,
             tools: Arc::default(),
             changed_tools: Vec::new(),
+            has_listed: false,
             has_resources: false,
             warnings: Vec::new(),
             challenge: None,
             login: None,
         };
         Self {
+            earlier: earlier_pins(&definition, &surroundings),
             definition,
             surroundings,
             on_change,
@@ -324,6 +333,10 @@ impl McpServer {
     ) -> Result<(), McpError> {
         let listed = match connection.list_tools().await {
             Ok(listed) => listed,
+            Err(error @ McpError::NeedsLogin(_)) => {
+                self.set_failure(&error);
+                return Err(error);
+            }
             Err(error) => {
                 self.set_state(McpServerState::Failed(format!(
                     "Listing its tools failed. {error}"
@@ -334,21 +347,12 @@ impl McpServer {
         let (mut tools, dropped) = listed;
         warnings.extend(dropped);
         tools.retain(|tool| self.definition.takes(&tool.name));
-        let changed_tools = {
-            let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
-            let pinned = tools.clone();
-            let names = move || store.pin(&definition, &pinned).map_err(|error| error.to_string());
-            match tokio::task::spawn_blocking(names).await {
-                Ok(Ok(changed)) => changed,
-                Ok(Err(why)) => {
-                    // Without the pins no tool can be told from a changed one.
-                    warnings.push(why);
-                    tools.iter().map(|tool| tool.name.clone()).collect()
-                }
-                Err(failure) => {
-                    warnings.push(failure.to_string());
-                    tools.iter().map(|tool| tool.name.clone()).collect()
-                }
+        let changed_tools = match self.pin(&tools).await {
+            Ok(changed) => changed,
+            Err(why) => {
+                // Without the pins no tool can be told from a changed one.
+                warnings.push(why);
+                tools.iter().map(|tool| tool.name.clone()).collect()
             }
         };
         {
@@ -360,6 +364,7 @@ impl McpServer {
                 connection.capabilities().is_some_and(|can| can.resources.is_some());
             facts.tools = tools.into();
             (facts.changed_tools, facts.warnings) = (changed_tools, warnings);
+            facts.has_listed = true;
         }
         (self.on_change)();
         Ok(())
@@ -377,11 +382,14 @@ impl McpServer {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
+        self.check_unchanged(tool)?;
         let connection = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(McpError::Cancelled),
             connection = self.connected() => connection?,
         };
+        // It may have come back with another definition.
+        self.check_unchanged(tool)?;
         let called = connection.call(tool, arguments, (cancel, user), progress).await;
         self.note_failure(&called);
         called
@@ -429,25 +437,6 @@ impl McpServer {
         allowed
     }
 
-    /// Accepts the definitions of tools as they were shown.
-    pub(super) async fn accept(&self, shown: Vec<McpToolDefinition>) -> Result<(), String> {
-        let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
-        let tools = shown.clone();
-        let accepted = tokio::task::spawn_blocking(move || store.accept(&definition, &tools)).await;
-        accepted.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
-        {
-            let mut facts = self.facts();
-            // What the server has changed again in the meantime was not shown.
-            let ServerFacts { tools, changed_tools, .. } = &mut *facts;
-            changed_tools.retain(|name| {
-                let now = tools.iter().find(|tool| tool.name == *name);
-                !now.is_some_and(|tool| shown.contains(tool))
-            });
-        }
-        (self.on_change)();
-        Ok(())
-    }
-
     /// Ends the running connection and starts anew, however often it has ended before.
     pub(super) async fn restart(self: &Arc<Self>) {
         {
@@ -477,11 +466,6 @@ impl McpServer {
         self.facts().instructions.clone()
     }
 
-    /// Whether the definition of a tool has changed since the user last saw it.
-    pub(super) fn is_changed(&self, tool: &str) -> bool {
-        self.facts().changed_tools.iter().any(|changed| changed == tool)
-    }
-
     pub(super) fn status(&self) -> McpServerStatus {
         let offers = self.offers.borrow().clone().unwrap_or_default();
         let facts = self.facts();
@@ -501,6 +485,7 @@ impl McpServer {
             state: facts.state.clone(),
             implementation: facts.implementation.clone(),
             tools: facts.tools.clone(),
+            is_always_loaded: self.definition.always_load,
             changed_tools: facts.changed_tools.clone(),
             warnings: facts.warnings.iter().chain(&offers.dropped).cloned().collect(),
             offers,
@@ -527,7 +512,7 @@ impl McpServer {
         (self.on_change)();
     }
 
-    fn facts(&self) -> MutexGuard<'_, ServerFacts> {
+    pub(super) fn facts(&self) -> MutexGuard<'_, ServerFacts> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

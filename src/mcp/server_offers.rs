@@ -16,11 +16,11 @@ use super::offers::McpOffers;
 use super::server::McpServer;
 
 impl McpServer {
-    /// How many of its tools models are told of: those that are not denied.
-    pub(super) fn visible_tools(&self) -> usize {
-        let denied = &self.surroundings.denied;
+    /// The names of its tools that models are told of: those that are not denied.
+    pub(super) fn visible_tools(&self) -> impl Iterator<Item = String> {
         let name = |tool: &McpToolDefinition| model_tool_name(&self.definition.name, &tool.name);
-        self.tools().iter().filter(|tool| !denied.has(&name(tool))).count()
+        let names: Vec<String> = self.tools().iter().map(name).collect();
+        names.into_iter().filter(|name| !self.surroundings.denied.has(name))
     }
 
     /// Whether it has resources, and models may read them.

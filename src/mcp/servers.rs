@@ -1,5 +1,6 @@
 //! The servers of a session.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::ContentHash;
+use crate::domain::{ContentHash, ToolSpec};
 use crate::tools::{AskUser, Tool};
 
 use super::connection::McpError;
@@ -85,11 +86,12 @@ impl McpServers {
         self.servers.iter().for_each(McpServer::start);
     }
 
-    /// The tools of all servers that have told theirs, by server, and those for their resources.
+    /// The tools of all servers that have told theirs now or in an earlier run, by server, and those for
+    /// their resources.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for server in &self.servers {
-            for definition in server.tools().iter() {
+            for definition in server.callable_tools().iter() {
                 tools.push(Arc::new(McpTool::new(server.clone(), definition.clone())));
             }
         }
@@ -190,10 +192,11 @@ impl McpServers {
     }
 
     /// One note for models about what the servers offer, without what rules deny; `None` where there is
-    /// nothing to say.
-    pub fn note(&self) -> Option<String> {
+    /// nothing to say. `listed` is in the tools array.
+    pub fn note(&self, listed: &[ToolSpec]) -> Option<String> {
+        let listed: HashSet<&str> = listed.iter().map(|spec| spec.name.as_str()).collect();
         let ready = |server: &&Arc<McpServer>| {
-            let has_any = server.has_visible_resources() || server.visible_tools() > 0;
+            let has_any = server.has_visible_resources() || server.visible_tools().count() > 0;
             server.state() == McpServerState::Ready && has_any
         };
         let ready: Vec<&Arc<McpServer>> = self.servers.iter().filter(ready).collect();
@@ -201,11 +204,17 @@ impl McpServers {
             .iter()
             .take(MAX_NOTED_SERVERS)
             .map(|server| {
-                let count = server.visible_tools();
+                let has = |name: &String| listed.contains(name.as_str());
+                let (in_array, others): (Vec<_>, Vec<_>) = server.visible_tools().partition(has);
+                let tools = match (in_array.len(), others.len()) {
+                    (0, count) => format!("{count} tools"),
+                    (_, 0) => "its tools are among yours".to_owned(),
+                    (_, count) => format!("{count} more tools"),
+                };
                 let about = server.instructions().map(|it| first_line(&it)).unwrap_or_default();
                 let about = if about.is_empty() { about } else { format!(": {about}") };
                 let resources = if server.has_visible_resources() { ", resources" } else { "" };
-                format!("- {} ({count} tools{resources}){about}", server.definition.name)
+                format!("- {} ({tools}{resources}){about}", server.definition.name)
             })
             .collect();
         if ready.is_empty() {

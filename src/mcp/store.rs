@@ -4,8 +4,9 @@
 //! An allowed server is stored by the hash of its definition as it is written and of the files that it
 //! names, so that a change of them is asked about again (case S66). A tool is stored by the hash of all
 //! that its server says of it: one whose definition has changed is not called before the user has accepted
-//! it (case S93). The file is read again before each change, so that two running slugs do not lose each
-//! other's answers.
+//! it (case S93). Of a server that is always loaded the definitions themselves are stored, too, because
+//! its tools are in the tools array before it has started. The file is read again before each change, so
+//! that two running slugs do not lose each other's answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,14 @@ struct McpStoreFile {
     allowed: BTreeMap<PathBuf, BTreeMap<String, ContentHash>>,
     /// By the hash of a server's definition and the name of a tool, the hash of its definition.
     tools: BTreeMap<String, BTreeMap<String, ContentHash>>,
+    /// By the hash of a server's definition, for a server that is always loaded, what belongs to the
+    /// hashes of its tools, by name; as many as fit.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    definitions: BTreeMap<String, Vec<McpToolDefinition>>,
 }
+
+/// The most bytes of definitions that are kept of a server.
+const MAX_DEFINITIONS: usize = 128 << 10;
 
 impl McpStore {
     /// The store in slug's home; a missing one is empty.
@@ -96,13 +104,13 @@ impl McpStore {
         })
     }
 
-    /// Which of these tools differ from what was seen first; those that were never seen are kept as
-    /// they are now. Blocks.
+    /// Which of these tools, all that the server has, differ from what was seen first; those that were
+    /// never seen are kept as they are now. Blocks.
     ///
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    pub fn pin(
+    pub(super) fn pin(
         &self,
         server: &McpServerDefinition,
         tools: &[McpToolDefinition],
@@ -110,7 +118,7 @@ impl McpStore {
         let key = server.hash().to_string();
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut stored = self.read()?;
-        let pinned = stored.tools.entry(key).or_default();
+        let pinned = stored.tools.entry(key.clone()).or_default();
         let (mut changed, mut is_new) = (Vec::new(), false);
         for tool in tools {
             match pinned.get(&tool.name) {
@@ -122,10 +130,35 @@ impl McpStore {
                 }
             }
         }
+        if server.always_load {
+            let before = stored.definitions.remove(&key).unwrap_or_default();
+            let kept = kept_definitions(pinned, tools, &before);
+            is_new |= kept != before;
+            stored.definitions.insert(key, kept);
+        }
         if is_new {
             self.write(&stored)?;
         }
         Ok(changed)
+    }
+
+    /// The definitions of a server's tools that were seen first or accepted, by name, as far as they are
+    /// kept. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub(super) fn pinned(
+        &self,
+        server: &McpServerDefinition,
+    ) -> Result<Vec<McpToolDefinition>, McpStoreError> {
+        let key = server.hash().to_string();
+        let mut stored = self.read()?;
+        let pinned = stored.tools.remove(&key).unwrap_or_default();
+        let mut definitions = stored.definitions.remove(&key).unwrap_or_default();
+        // A slug without definitions keeps the hashes alone.
+        definitions.retain(|it| pinned.get(&it.name) == Some(&it.hash) && server.takes(&it.name));
+        Ok(definitions)
     }
 
     /// Keeps the definitions of these tools as they are now, because the user has accepted them. Blocks.
@@ -133,14 +166,22 @@ impl McpStore {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    pub fn accept(
+    pub(super) fn accept(
         &self,
         server: &McpServerDefinition,
         tools: &[McpToolDefinition],
     ) -> Result<(), McpStoreError> {
         self.change(|stored| {
-            let pinned = stored.tools.entry(server.hash().to_string()).or_default();
+            let key = server.hash().to_string();
+            let pinned = stored.tools.entry(key.clone()).or_default();
             pinned.extend(tools.iter().map(|tool| (tool.name.clone(), tool.hash.clone())));
+            if server.always_load {
+                let before = stored.definitions.remove(&key).unwrap_or_default();
+                let is_other =
+                    |it: &&McpToolDefinition| tools.iter().all(|new| new.name != it.name);
+                let all: Vec<_> = before.iter().filter(is_other).chain(tools).cloned().collect();
+                stored.definitions.insert(key, kept_definitions(pinned, &all, &[]));
+            }
         })
     }
 
@@ -169,60 +210,29 @@ impl McpStore {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use tempfile::TempDir;
-
-    use super::super::definition::McpDefinitions;
-    use super::super::lists::TOOL_LIST;
-    use super::*;
-
-    fn server(command: &str) -> McpServerDefinition {
-        let text = json!({"mcpServers": {"s": {"command": command}}}).to_string();
-        McpDefinitions::read_file(&text).servers.remove(0)
+/// The definitions of these tools that belong to their hashes, by name: as they were before, so that the
+/// bytes stay, or else as they are now. Those that no longer fit are left out.
+fn kept_definitions(
+    pinned: &BTreeMap<String, ContentHash>,
+    tools: &[McpToolDefinition],
+    before: &[McpToolDefinition],
+) -> Vec<McpToolDefinition> {
+    let mut kept: Vec<&McpToolDefinition> = Vec::new();
+    for tool in tools {
+        let of_tool = before.iter().filter(|it| it.name == tool.name);
+        let mut known = of_tool.chain([tool]);
+        kept.extend(known.find(|it| pinned.get(&it.name) == Some(&it.hash)));
     }
-
-    fn tools(description: &str) -> Vec<McpToolDefinition> {
-        let page = json!({"tools": [{"name": "a"}, {"name": "b", "description": description}]});
-        TOOL_LIST.page(&page).unwrap().items
-    }
-
-    /// S55, S66: a yes is for one server of one folder, as it is written.
-    #[test]
-    fn s66_a_yes_is_for_this_definition_in_this_folder() {
-        let home = TempDir::new().unwrap();
-        let store = McpStore::new(home.path());
-        let (one, other) = (Path::new("/w/a"), Path::new("/w/b"));
-        assert!(!store.is_allowed(one, &server("x")).unwrap());
-        store.allow(one, &server("x")).unwrap();
-        let again = McpStore::new(home.path());
-        assert!(again.is_allowed(one, &server("x")).unwrap());
-        assert!(!again.is_allowed(one, &server("y")).unwrap());
-        assert!(!again.is_allowed(other, &server("x")).unwrap());
-    }
-
-    /// S93: what was seen first holds until the user accepts what came later.
-    #[test]
-    fn s93_a_changed_definition_is_told_until_it_is_accepted() {
-        let home = TempDir::new().unwrap();
-        let store = McpStore::new(home.path());
-        assert_eq!(store.pin(&server("x"), &tools("one")).unwrap(), Vec::<String>::new());
-        assert_eq!(store.pin(&server("x"), &tools("two")).unwrap(), ["b"]);
-        assert_eq!(store.pin(&server("x"), &tools("two")).unwrap(), ["b"]);
-        assert_eq!(store.pin(&server("y"), &tools("two")).unwrap(), Vec::<String>::new());
-        store.accept(&server("x"), &tools("two")).unwrap();
-        assert_eq!(store.pin(&server("x"), &tools("two")).unwrap(), Vec::<String>::new());
-        assert_eq!(store.pin(&server("x"), &tools("one")).unwrap(), ["b"]);
-    }
-
-    #[test]
-    fn a_broken_store_allows_nothing() {
-        let home = TempDir::new().unwrap();
-        std::fs::write(home.path().join("mcp.json"), "{").unwrap();
-        let store = McpStore::new(home.path());
-        assert!(store.is_allowed(Path::new("/w"), &server("x")).is_err());
-        assert!(store.pin(&server("x"), &tools("one")).is_err());
-        assert!(store.allow(Path::new("/w"), &server("x")).is_err());
-    }
+    kept.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut left = MAX_DEFINITIONS;
+    kept.retain(|tool| {
+        let size = tool.size();
+        let fits = size <= left;
+        left -= if fits { size } else { 0 };
+        fits
+    });
+    kept.into_iter().cloned().collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,15 @@ pub(super) struct McpTool {
     descriptor: ToolDescriptor,
 }
 
+/// A tool of the server of this name as models are told of it.
+pub(super) fn tool_spec(server: &str, definition: &McpToolDefinition) -> ToolSpec {
+    ToolSpec {
+        name: model_tool_name(server, &definition.name),
+        description: definition.description.clone(),
+        input_schema: definition.input_schema.clone(),
+    }
+}
+
 impl McpTool {
     pub(super) fn new(server: Arc<McpServer>, definition: McpToolDefinition) -> Self {
         let descriptor = ToolDescriptor {
@@ -41,11 +50,7 @@ impl McpTool {
 #[async_trait]
 impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.descriptor.name.clone().into_owned(),
-            description: self.definition.description.clone(),
-            input_schema: self.definition.input_schema.clone(),
-        }
+        tool_spec(&self.server.definition.name, &self.definition)
     }
 
     fn descriptor(&self) -> &ToolDescriptor {
@@ -72,12 +77,6 @@ impl Tool for McpTool {
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let name = &self.server.definition.name;
-        if self.server.is_changed(&self.definition.name) {
-            return Err(ToolError(format!(
-                "The server {name} has changed the definition of this tool. The user has to accept \
-                 it first, in /mcp or with `slug mcp accept {name}`. Do not retry before."
-            )));
-        }
         let arguments = arguments(&input, &self.definition)?;
         let progress = |text: String| context.effects.progress(&text);
         let caller = (&context.cancel, &context.user);

@@ -216,6 +216,7 @@ mod tests {
             provider: "p".into(),
             forked_from,
             spawned_by: None,
+            server_tools: Vec::new(),
         }
     }
 

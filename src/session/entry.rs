@@ -12,7 +12,7 @@ use crate::domain::{
     CallId, ContentBlock, ContentHash, EntryId, FileRead, JobId, Message, MessageRole, Money,
     PermissionMode, PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId,
     SpawnOrigin, StopReason, SubagentSummary, TaskChange, TodoItem, TokenUsage, ToolDisplay,
-    ToolStatus, TurnId,
+    ToolSpec, ToolStatus, TurnId,
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
@@ -135,6 +135,10 @@ pub struct SessionHeader {
     /// The call of another session that started this one's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawned_by: Option<SpawnOrigin>,
+    /// The tools of servers that are in the tools array behind slug's own, in every request of the
+    /// session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_tools: Vec<ToolSpec>,
 }
 
 /// A message with what is known of how it came about.

@@ -26,7 +26,8 @@ use range::ForkRange;
 
 impl SessionStore {
     /// Creates the session of `header` from the lines of `parent` up to and including `upto`, or
-    /// from all of them. `forked_from` of the header is set here. The fork has the parent's title.
+    /// from all of them. `forked_from` and `server_tools` of the header are set here: the fork has the
+    /// parent's title and its tools array.
     ///
     /// # Errors
     ///
@@ -44,11 +45,12 @@ impl SessionStore {
             return Err(StoreError::Exists(header.session_id));
         }
         let path = self.paths(header.session_id).log();
-        let first = line(
-            TurnId(0),
-            LogEntry::Session(SessionHeader { forked_from: Some(parent), ..header }),
-        )?;
+        let first = |server_tools| {
+            let header = SessionHeader { forked_from: Some(parent), server_tools, ..header };
+            line(TurnId(0), LogEntry::Session(header))
+        };
         if let Some((file, range)) = self.fork_range(parent, upto)? {
+            let first = first(range.server_tools)?;
             let last = match range.title {
                 Some((turn, title)) => line(turn, LogEntry::Title { title })?,
                 None => Vec::new(),
@@ -78,6 +80,7 @@ impl SessionStore {
             Some(title) => line(last_turn(part.records), LogEntry::Title { title })?,
             None => Vec::new(),
         };
+        let first = first(loaded.header.map(|header| header.server_tools).unwrap_or_default())?;
         files::replace(&path, &[&first, body, feed, &last], Durability::Synced)
             .map_err(failed("write", &path))
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::super::samples::{TestSessionStore, header, home, lines, log, record, user};
 use super::*;
+use crate::domain::ToolSpec;
 
 struct ForkFixture {
     home: TestSessionStore,
@@ -101,6 +102,30 @@ fn a_fork_never_replaces_a_session() {
     let onto = SessionHeader { session_id: fixture.parent, ..header("/work") };
     let refused = fixture.home.store.fork(fixture.parent, None, onto);
     assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
+}
+
+/// The tools array of a fork is that of its parent, whatever is in that of the session that forks it.
+#[test]
+fn a_fork_has_the_tools_array_of_its_parent() {
+    for mut records in [log(4), long()] {
+        let spec = |name: &str| ToolSpec {
+            name: name.into(),
+            description: "Finds.".into(),
+            input_schema: serde_json::json!({"type": "object"}),
+        };
+        let LogEntry::Session(first) = &mut records[0].entry else { panic!() };
+        first.server_tools = vec![spec("mcp__x__a"), spec("mcp__x__b")];
+        let expected = first.server_tools.clone();
+        let fixture = fixture(&lines(&records));
+        for upto in [None, Some(records[2].id)] {
+            let server_tools = vec![spec("mcp__y__c")];
+            let other = SessionHeader { server_tools, ..header("/elsewhere") };
+            let fork = other.session_id;
+            fixture.home.store.fork(fixture.parent, upto, other).unwrap();
+            let forked = fixture.home.store.read(fork).unwrap().header.unwrap();
+            assert_eq!(forked.server_tools, expected);
+        }
+    }
 }
 
 /// A log that is too long to be read at once, with titles before and after a message.

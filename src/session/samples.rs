@@ -70,6 +70,7 @@ pub(super) fn header(cwd: &str) -> SessionHeader {
         provider: "local".into(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! milliseconds. slug's own never change within a session; those of servers come and go, and a search
 //! takes the set as it is then.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::is_same_name;
@@ -24,22 +25,55 @@ pub struct DeferredTools {
 pub struct CurrentDeferredTools {
     tools: Arc<RwLock<Arc<DeferredTools>>>,
     pub(super) denied: DeniedTools,
+    /// The tools of servers that are in the session's tools array.
+    pub(super) listed: SharedSpecs,
+}
+
+/// Specs that are replaced as a whole. Clones see the same.
+#[derive(Debug, Clone)]
+pub(super) struct SharedSpecs(Arc<RwLock<Arc<[ToolSpec]>>>);
+
+impl Default for SharedSpecs {
+    fn default() -> Self {
+        Self::new(Vec::new().into())
+    }
+}
+
+impl SharedSpecs {
+    pub(super) fn new(specs: Arc<[ToolSpec]>) -> Self {
+        Self(Arc::new(RwLock::new(specs)))
+    }
+
+    pub(super) fn get(&self) -> Arc<[ToolSpec]> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, specs: Arc<[ToolSpec]>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = specs;
+    }
 }
 
 impl CurrentDeferredTools {
     pub(super) fn new(tools: DeferredTools) -> Self {
-        Self { tools: Arc::new(RwLock::new(Arc::new(tools))), denied: DeniedTools::default() }
+        let (denied, listed) = (DeniedTools::default(), SharedSpecs::default());
+        Self { tools: Arc::new(RwLock::new(Arc::new(tools))), denied, listed }
     }
 
-    /// The set at this moment, without the tools that are denied.
+    /// The set at this moment, without the tools that are denied or in the tools array.
     pub fn get(&self) -> Arc<DeferredTools> {
         let all = self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let is_denied = |tool: &Arc<IndexedTool>| self.denied.has(&tool.spec.name);
-        if !all.tools.iter().any(is_denied) {
+        let of_servers = self.listed.get();
+        let array: HashSet<&str> = of_servers.iter().map(|spec| spec.name.as_str()).collect();
+        let is_left_out = |tool: &Arc<IndexedTool>| {
+            array.contains(&*tool.spec.name) || self.denied.has(&tool.spec.name)
+        };
+        if array.is_empty() && !all.tools.iter().any(is_left_out) {
             return all;
         }
-        let tools = all.tools.iter().filter(|tool| !is_denied(tool)).cloned().collect();
-        Arc::new(DeferredTools { tools, listed: all.listed.clone() })
+        let tools = all.tools.iter().filter(|tool| !is_left_out(tool)).cloned().collect();
+        let names = of_servers.iter().map(|spec| &spec.name);
+        let listed = all.listed.iter().chain(names).cloned().collect();
+        Arc::new(DeferredTools { tools, listed })
     }
 
     pub(super) fn set(&self, tools: DeferredTools) {
@@ -67,7 +101,7 @@ pub(super) struct SelectedTools<'a> {
 
 impl DeferredTools {
     /// `listed` are the names of the tools in the tools array.
-    pub(super) fn new(deferred: Vec<ToolSpec>, listed: Vec<String>) -> Self {
+    pub fn new(deferred: Vec<ToolSpec>, listed: Vec<String>) -> Self {
         let tools = deferred.into_iter().map(IndexedTool::new).map(Arc::new).collect();
         Self { tools, listed }
     }
@@ -78,7 +112,7 @@ impl DeferredTools {
 
     /// The tools that fit at least one word of the query, the best first. A word that begins with
     /// `+` must be in the name.
-    pub(super) fn search(&self, query: &str) -> Vec<&ToolSpec> {
+    pub fn search(&self, query: &str) -> Vec<&ToolSpec> {
         let query = query.to_lowercase();
         let terms: Vec<SearchTerm> = query.split_whitespace().flat_map(SearchTerm::of).collect();
         let scored = self.tools.iter().enumerate().filter_map(|(at, tool)| {

@@ -1,10 +1,13 @@
 //! The tools of one agent, put together from parts, in the order in which models are told of them.
+//!
+//! The tools array of a session is that of the parts, and behind it those tools of servers that are to be
+//! in it from the session's start; the session's log has these, so that a resumed session has the same.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::{is_same_name, other_name};
-use super::deferred::{CurrentDeferredTools, DeferredTools};
+use super::deferred::{CurrentDeferredTools, DeferredTools, SharedSpecs};
 use super::denied_tools::DeniedTools;
 use super::similarity::similarity;
 use super::tool_search::TOOL_SEARCH;
@@ -17,8 +20,12 @@ use crate::domain::{ToolListing, ToolSpec};
 pub struct ToolRegistry {
     /// All tools of its parts with their names, deferred ones included.
     tools: Vec<NamedTool>,
-    /// What models are told of with each request.
-    specs: Arc<[ToolSpec]>,
+    /// What models are told of with each request, of the parts.
+    own_specs: Arc<[ToolSpec]>,
+    /// The same with the tools of servers that the session has; clones see the same.
+    specs: SharedSpecs,
+    /// The tools of servers that a session which begins gets; clones see the same.
+    always_loaded: SharedSpecs,
     /// The specs of the parts' deferred tools.
     own_deferred: Arc<[ToolSpec]>,
     /// The tools of servers, as they are now; clones see the same.
@@ -70,14 +77,44 @@ impl ToolRegistry {
             }
         }
         let own_deferred: Arc<[ToolSpec]> = deferred.into();
-        let specs: Arc<[ToolSpec]> = specs.into();
-        let deferred = CurrentDeferredTools::new(index(&own_deferred, &[], &specs));
+        let own_specs: Arc<[ToolSpec]> = specs.into();
+        let deferred = CurrentDeferredTools::new(index(&own_deferred, &[], &own_specs));
         let server_tools = Arc::new(RwLock::new(Vec::new().into()));
-        Ok(Self { tools, specs, own_deferred, server_tools, deferred })
+        let (specs, always_loaded) = (SharedSpecs::new(own_specs.clone()), SharedSpecs::default());
+        Ok(Self { tools, own_specs, specs, always_loaded, own_deferred, server_tools, deferred })
     }
 
-    /// Puts these tools of servers in the place of those there were. They are always deferred, and one
-    /// with the name of another tool is left out: it would take that tool's place in rules.
+    /// Puts these tools of servers into the tools array of each session that begins from now on, behind
+    /// those of the parts.
+    pub fn set_always_loaded(&self, specs: Vec<ToolSpec>) {
+        self.always_loaded.set(specs.into());
+    }
+
+    /// Makes the tools array of a session that begins now: without tools that are denied.
+    pub fn begin_session(&self) {
+        let wanted = self.always_loaded.get();
+        let listed = wanted.iter().filter(|spec| !self.deferred.denied.has(&spec.name));
+        self.resume_session(&listed.cloned().collect::<Vec<_>>());
+    }
+
+    /// Makes the tools array of a session that began with these tools of servers in it, whatever the
+    /// servers say now.
+    pub fn resume_session(&self, listed: &[ToolSpec]) {
+        let mut names: HashSet<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
+        // Providers refuse a name that is there twice.
+        let listed = listed.iter().filter(|spec| names.insert(&spec.name));
+        let listed: Arc<[ToolSpec]> = listed.cloned().collect();
+        self.specs.set(self.own_specs.iter().chain(&*listed).cloned().collect());
+        self.deferred.listed.set(listed);
+    }
+
+    /// The tools of servers in the session's tools array.
+    pub fn listed_server_tools(&self) -> Arc<[ToolSpec]> {
+        self.deferred.listed.get()
+    }
+
+    /// Puts these tools of servers in the place of those there were. The tools array stays as it is, and
+    /// one with the name of another tool is left out: it would take that tool's place in rules.
     pub fn set_server_tools(&self, tools: Vec<Arc<dyn Tool>>) {
         let mut names: HashSet<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
         let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec()).collect();
@@ -85,7 +122,7 @@ impl ToolRegistry {
             specs.iter().zip(tools).filter(|(spec, _)| names.insert(&spec.name)).collect();
         let (specs, tools): (Vec<ToolSpec>, Vec<NamedTool>) =
             taken.into_iter().map(|(spec, tool)| (spec.clone(), (spec.name.clone(), tool))).unzip();
-        self.deferred.set(index(&self.own_deferred, &specs, &self.specs));
+        self.deferred.set(index(&self.own_deferred, &specs, &self.own_specs));
         *self.server_tools.write().unwrap_or_else(PoisonError::into_inner) = tools.into();
     }
 
@@ -94,7 +131,7 @@ impl ToolRegistry {
     }
 
     /// A registry with those of these tools that `keeps` names. Of the tools of servers it has those
-    /// that there are now.
+    /// that there are now, and in the tools array those that this session has there.
     pub fn narrowed(&self, keeps: impl Fn(&str) -> bool) -> Self {
         let kept = |tools: &[NamedTool]| -> Vec<NamedTool> {
             tools.iter().filter(|(name, _)| keeps(name)).cloned().collect()
@@ -103,11 +140,17 @@ impl ToolRegistry {
             specs.iter().filter(|spec| keeps(&spec.name)).cloned().collect()
         };
         let (tools, server_tools) = (kept(&self.tools), kept(&self.server_tools()));
-        let (specs, own_deferred) = (specs_kept(&self.specs), specs_kept(&self.own_deferred));
+        let own_specs = specs_kept(&self.own_specs);
+        let own_deferred = specs_kept(&self.own_deferred);
         let of_servers: Vec<ToolSpec> = server_tools.iter().map(|(_, tool)| tool.spec()).collect();
-        let deferred = CurrentDeferredTools::new(index(&own_deferred, &of_servers, &specs));
+        let deferred = CurrentDeferredTools::new(index(&own_deferred, &of_servers, &own_specs));
         let server_tools = Arc::new(RwLock::new(server_tools.into()));
-        Self { tools, specs, own_deferred, server_tools, deferred }
+        let specs = SharedSpecs::new(own_specs.clone());
+        let always_loaded = SharedSpecs::new(specs_kept(&self.listed_server_tools()));
+        let narrowed =
+            Self { tools, own_specs, specs, always_loaded, own_deferred, server_tools, deferred };
+        narrowed.begin_session();
+        narrowed
     }
 
     /// The names of all tools, of those of servers, too.
@@ -116,9 +159,9 @@ impl ToolRegistry {
         self.tools.iter().chain(&*servers).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The specs of the tools array, always in the same order.
+    /// The specs of the session's tools array, always in the same order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.specs.clone()
+        self.specs.get()
     }
 
     /// The tools that are not in the tools array.
@@ -162,7 +205,14 @@ impl ToolRegistry {
     }
 
     fn unknown(&self, name: &str) -> ToolError {
-        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        let specs = self.specs();
+        if self.listed_server_tools().iter().any(|spec| spec.name == name) {
+            return ToolError(format!(
+                "The server of the tool {name} is not there now, or no longer has it. Do not retry; tell \
+                 the user to look at /mcp."
+            ));
+        }
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let lower = name.to_lowercase();
         let servers = self.server_tools();
         let all = self.tools.iter().chain(&*servers).map(|(known, _)| known);
@@ -367,6 +417,46 @@ mod tests {
         assert_eq!(deferred.get().search("find").len(), 1);
         registry.set_server_tools(Vec::new());
         assert!(clone.get("mcp__x__find").is_err() && deferred.get().search("find").is_empty());
+    }
+
+    #[test]
+    fn tools_that_are_always_loaded_are_in_the_array_from_a_sessions_start() {
+        let registry = standard();
+        let tools = ["mcp__x__b", "mcp__x__a", "mcp__y__find"].map(named_tool);
+        let spec = |name| named_tool(name).spec();
+        registry.set_server_tools(tools.to_vec());
+        registry.set_always_loaded(vec![spec("mcp__x__b"), spec("Read"), spec("mcp__x__a")]);
+        let (plain, clone) = (registry.specs(), registry.clone());
+        let behind = |specs: &[ToolSpec]| -> Vec<String> {
+            specs[plain.len()..].iter().map(|spec| spec.name.clone()).collect()
+        };
+        registry.begin_session();
+        assert_eq!(behind(&clone.specs()), ["mcp__x__b", "mcp__x__a"], "slug's own name stays its");
+        assert_eq!(registry.specs()[..plain.len()], plain[..]);
+        let found = registry.deferred().get();
+        assert_eq!(found.names().filter(|it| it.starts_with("mcp__")).count(), 1);
+        assert_eq!(found.select(["mcp__x__a"].into_iter()).listed, ["mcp__x__a"]);
+        let array = registry.specs();
+        registry.set_server_tools(Vec::new());
+        registry.set_always_loaded(Vec::new());
+        assert!(Arc::ptr_eq(&registry.specs(), &array), "it stays within the session");
+        let error = registry.get("mcp__x__a").err().unwrap().0;
+        assert!(error.starts_with("The server of the tool mcp__x__a is not there now"), "{error}");
+        let fork = registry.narrowed(|_| true);
+        assert_eq!(fork.specs(), array);
+        fork.begin_session();
+        assert_eq!(fork.specs(), array, "also in its own session");
+        let child = registry.narrowed(|name| name != "mcp__x__b" && name != "Bash");
+        assert_eq!(child.specs().len(), array.len() - 2);
+        registry.begin_session();
+        assert_eq!(registry.specs(), plain);
+        registry.resume_session(&array[plain.len()..]);
+        assert_eq!(registry.specs(), array);
+        registry.set_always_loaded(array[plain.len()..].to_vec());
+        registry.denied().set(|name| name == "mcp__x__b");
+        assert_eq!(registry.specs(), array, "a rule does not change it");
+        registry.begin_session();
+        assert_eq!(behind(&registry.specs()), ["mcp__x__a"]);
     }
 
     /// A call of a hidden tool is the gate's to answer.

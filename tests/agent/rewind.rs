@@ -512,6 +512,7 @@ async fn imported(fixture: &AgentFixture, changed: &[(PathBuf, &str, Option<&str
         provider: "openai".into(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     };
     let message = LogEntry::Message(MessageEntry::new(Message::user("make it")));
     let mut records = vec![record(0, LogEntry::Session(header)), record(1, message)];

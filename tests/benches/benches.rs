@@ -15,6 +15,7 @@ mod screen;
 mod session;
 mod sessions;
 mod skills;
+mod tools;
 mod view;
 mod watch;
 

@@ -26,6 +26,7 @@ fn header() -> SessionHeader {
         provider: "openai".into(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     }
 }
 

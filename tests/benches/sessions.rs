@@ -49,6 +49,7 @@ fn header(number: usize) -> SessionHeader {
         provider: "local".into(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     }
 }
 

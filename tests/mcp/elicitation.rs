@@ -86,10 +86,10 @@ impl McpTestEnv {
 async fn a_form_is_filled_in_by_the_user() {
     let env = asking(&form(), 300).await;
     assert!(env.file("received").contains(r#""elicitation":{"form":{},"url":{}}"#));
-    let first = vec![typed("seventeen"), chosen(1), chosen(0), typed("Ada")];
-    let open = vec![QuestionAnswer::default()];
+    let open = QuestionAnswer::default();
+    let first = vec![typed("seventeen"), chosen(1), chosen(0), typed("Ada"), open];
     let (reply, asked) =
-        env.asked(&[vec![chosen(0)], first, open, vec![typed("17")], vec![typed("36")]]).await;
+        env.asked(&[vec![chosen(0)], first, vec![typed("17")], vec![typed("36")]]).await;
     let reply: Value = serde_json::from_str(&reply).unwrap();
     assert_eq!(
         reply["result"],
@@ -115,13 +115,14 @@ async fn a_form_is_filled_in_by_the_user() {
 #[tokio::test]
 async fn the_user_may_decline() {
     let env = asking(&form(), 300).await;
-    let no_value = vec![typed("1"), chosen(0), chosen(0), QuestionAnswer::default()];
+    let open = QuestionAnswer::default;
+    let no_value = vec![typed("1"), chosen(0), chosen(0), open(), open()];
     let wrong = || vec![typed("1"), QuestionAnswer::default()];
     for answers in [
         vec![vec![chosen(1)]],
         vec![vec![QuestionAnswer::default()]],
         vec![vec![typed("Answer")]],
-        vec![vec![chosen(0)], no_value, vec![QuestionAnswer::default()], wrong(), wrong()],
+        vec![vec![chosen(0)], no_value, wrong(), wrong()],
     ] {
         let (reply, _) = env.asked(&answers).await;
         assert!(reply.contains(r#""result":{"action":"decline"}"#), "{answers:?}: {reply}");
@@ -144,7 +145,7 @@ async fn an_address_is_shown_and_not_opened() {
     assert!(reply.contains(r#""result":{"action":"accept"}"#), "{reply}");
     assert_eq!(
         asked[0].question,
-        "The MCP server s asks you: Log in. You are to open this address; slug does not open it: \
+        "The MCP server s asks you: Log in. Open this address yourself; slug does not: \
          https://login.example/x‹U+202E›"
     );
     let (reply, _) = env.asked(&[vec![chosen(1)]]).await;

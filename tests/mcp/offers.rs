@@ -12,7 +12,7 @@ async fn started() -> McpTestEnv {
 }
 
 /// The same, with these files for the server.
-async fn started_with(files: &[&str]) -> McpTestEnv {
+pub(super) async fn started_with(files: &[&str]) -> McpTestEnv {
     let folder = TempDir::new().unwrap();
     for file in files {
         std::fs::write(folder.path().join(file), "").unwrap();
@@ -60,7 +60,7 @@ async fn resources_are_listed_and_read() {
             "The prompt \"\" was left out: its name is empty or too long.",
         ]
     );
-    let note = env.servers.note().unwrap();
+    let note = env.servers.note(&[]).unwrap();
     assert!(note.ends_with("- s (6 tools, resources): Finds bugs."), "{note}");
     let place = WorkingDirectory { cwd: "/".into(), home: None };
     let read = env.tool(READ_RESOURCE_TOOL);
@@ -95,9 +95,9 @@ async fn resources_are_listed_and_read() {
 async fn denied_servers_are_left_out() {
     let env = started().await;
     env.denied.set(|name| name == "mcp__s__echo");
-    assert!(env.servers.note().unwrap().contains("- s (5 tools, resources)"));
+    assert!(env.servers.note(&[]).unwrap().contains("- s (5 tools, resources)"));
     env.denied.set(|name| name == "mcp__s__ReadMcpResource");
-    let note = env.servers.note().unwrap();
+    let note = env.servers.note(&[]).unwrap();
     assert!(note.contains("- s (6 tools): "), "{note}");
     assert_eq!(
         env.call(LIST, json!({})).await.unwrap().observation,
@@ -115,9 +115,9 @@ async fn denied_servers_are_left_out() {
     }
     assert!(read.access(&json!({"server": "s", "uri": "a:b"}), &place).is_ok());
     env.denied.set(|name| name == "ReadMcpResource");
-    assert!(env.servers.note().unwrap().contains("- s (6 tools): "));
+    assert!(env.servers.note(&[]).unwrap().contains("- s (6 tools): "));
     env.denied.set(|name| name.starts_with("mcp__s__"));
-    assert_eq!(env.servers.note(), None);
+    assert_eq!(env.servers.note(&[]), None);
 }
 
 /// A server that says nothing of resources is asked nothing about them.

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
 use crate::support::model_server::{ModelServer, ServerReply, result_of, wait_until};
@@ -203,4 +204,70 @@ fn a_server_of_the_older_transport_is_used() {
             assert!(tested.out.contains(name), "{}", tested.describe());
         }
     }
+}
+
+/// The processes whose command line has this path.
+fn running(path: &str) -> Vec<Pid> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| {
+        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        String::from_utf8_lossy(&words).contains(path).then(|| Pid::from_raw(id))?
+    });
+    ids.collect()
+}
+
+/// The model is told of a server that was killed in mid-call, the next call starts it again, and nothing
+/// is left of it afterwards.
+#[test]
+#[ignore = "tests/mcp/official.sh installs the servers"]
+fn a_server_that_is_killed_in_a_call_is_started_for_the_next() {
+    let env = with_servers(None);
+    let server = ModelServer::start();
+    // A path of its own tells this test's server from those of others.
+    let name = env.path("everything-of-this-test").display().to_string();
+    std::os::unix::fs::symlink(program("mcp-server-everything"), &name).unwrap();
+    env.write_home("config.toml", &format!("[mcp.everything]\ncommand = {name:?}\n"));
+    let long = json!({"duration": 600, "steps": 1200});
+    server.reply(call("mcp__everything__trigger-long-running-operation", &long));
+    let echo = json!({"tool": "mcp__everything__echo", "input": {"message": "again"}});
+    server.reply(ServerReply::calls("", &[("c2", "Call", echo)]));
+    server.reply(ServerReply::text("It came back."));
+    let mut slug = chat(&env, &server, &["--yolo"]);
+    slug.say("use it");
+    // It is in the call.
+    slug.wait_for("2/1200");
+    let before = running(&name);
+    assert!(!before.is_empty(), "{}", slug.screen());
+    for id in &before {
+        rustix::process::kill_process(*id, Signal::KILL).unwrap();
+    }
+    slug.wait_for("It came back.");
+    let requests = server.chat_requests();
+    let told = result_of(&requests[1], "c1");
+    assert!(told.contains("The MCP server everything: It has ended by signal 9."), "{told}");
+    assert_eq!(result_of(&requests[2], "c2"), "Echo: again");
+    let after = running(&name);
+    assert!(!after.is_empty() && after.iter().all(|id| !before.contains(id)), "{after:?}");
+    slug.quit();
+    assert!(wait_until(|| running(&name).is_empty()), "{:?}", running(&name));
+    server.assert_clean();
+}
+
+/// The pane of a long call shows how far it is.
+#[test]
+#[ignore = "tests/mcp/official.sh installs the servers"]
+fn the_progress_of_a_long_call_is_shown_while_it_runs() {
+    let (env, server) = (with_servers(Some("everything")), ModelServer::start());
+    let long = json!({"duration": 6, "steps": 3});
+    server.reply(call("mcp__everything__trigger-long-running-operation", &long));
+    server.reply(ServerReply::text("It took a while."));
+    let mut slug = chat(&env, &server, &["--yolo"]);
+    slug.say("take your time");
+    slug.wait_for("1/3");
+    assert_eq!(server.chat_requests().len(), 1, "the call runs");
+    slug.wait_for("2/3");
+    slug.wait_for("It took a while.");
+    slug.quit();
+    server.assert_clean();
 }

@@ -12,6 +12,9 @@ while IFS= read -r line; do
   case $line in
   *'"method":"initialize"'*)
     [ -e "$state/silent" ] && continue
+    [ -e "$state/watch" ] && (until [ -e "$state/change_now" ]; do sleep 0.02; done
+      echo changed >"$state/description"
+      printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n') &
     echo 'this is no message'
     more=
     [ -e "$state/offers" ] && more=',"resources":{"listChanged":true},"prompts":{}'
@@ -37,6 +40,13 @@ while IFS= read -r line; do
     IFS= read -r reply
     answer '{"content":[{"type":"text","text":"'"${reply//\"/\'}"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"hang"'*)
+    if [ -e "$state/slow" ]; then
+      [[ $line =~ \"progressToken\":([0-9]+) ]]
+      printf '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"halfway"}}\n' "${BASH_REMATCH[1]}"
+      (until [ -e "$state/release" ]; do sleep 0.02; done
+        answer '{"content":[{"type":"text","text":"let go"}]}') &
+      continue
+    fi
     [ -e "$state/flood" ] || continue
     echo $$ >"$state/flooding"
     exec yes "$(cat "$state/flood")" ;;

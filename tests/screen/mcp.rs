@@ -1,6 +1,8 @@
 //! `/mcp` on a real terminal, with a server that is a program.
 
-use crate::support::model_server::ModelServer;
+use serde_json::json;
+
+use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
 
@@ -97,4 +99,26 @@ fn in_linear_mode_the_servers_are_listed_and_one_is_restarted() {
     assert_eq!(env.read("starts").matches("started").count(), 2);
     slug.keys("/quit\r");
     assert!(slug.wait().success());
+}
+
+/// The pane of a call shows what its server tells of it while it runs.
+#[test]
+fn the_progress_of_a_call_is_shown_while_it_runs() {
+    let (env, server) = (env(), ModelServer::start());
+    env.write("slow", "");
+    let hang = json!({"tool": "mcp__s__hang", "input": {}});
+    server.reply(ServerReply::calls("", &[("c1", "Call", hang)]));
+    server.reply(ServerReply::text("It came."));
+    let mut slug = PtySlug::chat_with(&env, &server, &["--yolo"]);
+    slug.say("/mcp");
+    slug.wait_for("ready");
+    slug.keys(key::ESC);
+    slug.wait_for_no("ready");
+    slug.say("wait for it");
+    slug.wait_for("1/2 halfway");
+    assert_eq!(server.chat_requests().len(), 1, "the call runs");
+    env.write("release", "");
+    slug.wait_for("It came.");
+    slug.quit();
+    server.assert_clean();
 }

@@ -157,7 +157,7 @@ fn row(server: &McpServerDefinition, state: &str, folder: &Path) -> Value {
         McpDefinitionSource::User => Vec::new(),
         McpDefinitionSource::Project => server.particulars(folder),
     };
-    json!({
+    let mut row = json!({
         "name": server.name,
         "state": state,
         "source": match server.source {
@@ -167,7 +167,11 @@ fn row(server: &McpServerDefinition, state: &str, folder: &Path) -> Value {
         "starts": server.summary(),
         "sends": server.sent_names(),
         "details": details,
-    })
+    });
+    if server.always_load {
+        row["loads"] = json!("its tools into the tools array of each session");
+    }
+    row
 }
 
 fn list(rows: &[(&McpServerDefinition, &str)]) -> anyhow::Result<()> {

@@ -73,7 +73,10 @@ fn claude_code(table: &mut Map<String, Value>) -> Result<Map<String, Value>, Str
     if table.contains_key("headersHelper") {
         return Err("gets its headers from a command (`headersHelper`)".into());
     }
-    Ok(take_same(table, &["type", "command", "args", "env", "url", "headers", "timeout"]))
+    let same = ["type", "command", "args", "env", "url", "headers", "timeout"];
+    let mut keys = take_same(table, &same);
+    keys.extend(take(table, &[("alwaysLoad", "always_load")]));
+    Ok(keys)
 }
 
 fn codex(table: &mut Map<String, Value>) -> Result<Map<String, Value>, String> {

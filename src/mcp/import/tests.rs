@@ -25,7 +25,8 @@ fn warnings(entries: &[McpImportEntry]) -> Vec<&str> {
 const CLAUDE_CODE: &str = r#"{
   "numStartups": 7,
   "mcpServers": {
-    "git": {"type": "stdio", "command": "uvx", "args": ["mcp-server-git"], "env": {"A": "${B:-c}"}},
+    "git": {"type": "stdio", "command": "uvx", "args": ["mcp-server-git"], "env": {"A": "${B:-c}"},
+            "alwaysLoad": true},
     "web": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T}"},
             "timeout": 60000, "oauth": {"clientId": "x"}},
     "asks": {"url": "https://example.com/mcp", "headersHelper": "/bin/get-headers"},
@@ -42,7 +43,7 @@ const CLAUDE_CODE: &str = r#"{
 fn claude_codes_servers_are_read_those_of_the_folder_first() {
     let found = read(McpImportFormat::ClaudeCode, CLAUDE_CODE);
     let own_keys = json!({"type": "stdio", "command": "uvx", "args": ["mcp-server-git"],
-        "env": {"A": "${B:-c}"}});
+        "env": {"A": "${B:-c}"}, "always_load": true});
     let web = json!({"type": "http", "url": "https://example.com/mcp",
         "headers": {"Authorization": "Bearer ${T}"}, "timeout": 60000});
     assert_eq!(

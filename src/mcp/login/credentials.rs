@@ -57,6 +57,24 @@ impl McpCredentials {
         }
     }
 
+    /// These scopes with those that an earlier login to the same issuer has: a login that asks for what
+    /// was missing must not lose the rest.
+    pub(in crate::mcp) async fn scopes_beside(
+        &self,
+        issuer: Option<&str>,
+        wanted: Vec<String>,
+    ) -> Vec<String> {
+        // What cannot be read is replaced by the new login.
+        let Ok(Some(earlier)) = self.load().await else { return wanted };
+        if earlier.issuer.as_deref() != issuer {
+            return wanted;
+        }
+        let mut scopes = earlier.granted_scopes;
+        let new = wanted.into_iter().filter(|it| !scopes.contains(it)).collect::<Vec<_>>();
+        scopes.extend(new);
+        scopes
+    }
+
     fn read(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let unreadable =
             |why: String| AuthError::CredentialStoreError(format!("{} {why}", self.file.display()));

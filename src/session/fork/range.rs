@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
-use crate::domain::{EntryId, TurnId};
+use crate::domain::{EntryId, ToolSpec, TurnId};
 use crate::session::log_reader::LONG;
 use crate::session::{LogEntry, LogRecord, SessionHeader};
 
@@ -26,6 +26,8 @@ const WINDOW: usize = 1 << 20;
 pub(super) struct ForkRange {
     /// The bytes, without the first line.
     pub(super) body: Range<u64>,
+    /// Of the log's first line.
+    pub(super) server_tools: Vec<ToolSpec>,
     /// A title that the log gets only after the copied part, with the turn of the last copied line.
     pub(super) title: Option<(TurnId, String)>,
 }
@@ -36,14 +38,19 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Fork
     if len < LONG {
         return Ok(None);
     }
-    let Some((header, _)) = line_at(file, 0, len)?.filter(|(_, record)| is_header(record)) else {
+    let Some((header, record)) = line_at(file, 0, len)? else { return Ok(None) };
+    let LogEntry::Session(SessionHeader {
+        version: ..=SessionHeader::VERSION, server_tools, ..
+    }) = record.entry
+    else {
         return Ok(None);
     };
     let Some(upto) = upto else {
         let mut last = [0];
         file.read_exact_at(&mut last, len - 1)?;
         let whole = last == *b"\n";
-        return Ok(whole.then_some(ForkRange { body: header.end..len, title: None }));
+        let body = header.end..len;
+        return Ok(whole.then_some(ForkRange { body, server_tools, title: None }));
     };
     let id_field = format!("\"id\":\"{upto}\"");
     let is_it = |record: &LogRecord| record.id == upto;
@@ -63,7 +70,7 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Fork
         }
         Some(_) | None => None,
     };
-    Ok(Some(ForkRange { body: header.end..line.end, title }))
+    Ok(Some(ForkRange { body: header.end..line.end, server_tools, title }))
 }
 
 /// The record of an entry, with the id of the entry before it; `None` where the log is short or not
@@ -86,10 +93,6 @@ pub(super) fn record_and_previous(
     }
     let start = line_start(file, line.start - 1, 0)?;
     Ok(line_at(file, start, line.start)?.map(|(_, previous)| (previous.id, record)))
-}
-
-fn is_header(record: &LogRecord) -> bool {
-    matches!(&record.entry, LogEntry::Session(header) if header.version <= SessionHeader::VERSION)
 }
 
 /// The last whole line in a part of the file that contains `bytes` and that `is_meant` accepts.

@@ -97,6 +97,7 @@ impl ImportedMetadata {
             provider: self.provider.clone().unwrap_or_else(|| provider.into()),
             forked_from: None,
             spawned_by: None,
+            server_tools: Vec::new(),
         };
         let record = LogRecord {
             id: entry_id(self.session(), self.created, 0),

@@ -45,6 +45,7 @@ fn log(records: impl IntoIterator<Item = LogRecord>) -> Vec<LogRecord> {
         provider: "local".into(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     };
     let records = std::iter::once(record(LogEntry::Session(header))).chain(records);
     let mut turn = 0;

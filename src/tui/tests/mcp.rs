@@ -32,6 +32,7 @@ pub(super) fn server(name: &str, state: McpServerState) -> McpServerStatus {
         offers: Arc::default(),
         warnings: Vec::new(),
         error_output: String::new(),
+        is_always_loaded: false,
         login_address: None,
     }
 }

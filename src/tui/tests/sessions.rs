@@ -128,6 +128,7 @@ fn a_place_in_a_result_is_gone_to_by_its_call() {
         provider: String::new(),
         forked_from: None,
         spawned_by: None,
+        server_tools: Vec::new(),
     };
     let first = LogRecord { entry: LogEntry::Session(header), ..user("") };
     let records = Arc::new([vec![first], records].concat());

@@ -1,6 +1,6 @@
 //! `slug mcp conformance URL`, hidden from the help: what the conformance suite of the protocol runs for
 //! each of its scenarios (npm, @modelcontextprotocol/conformance). slug reaches the scenario's server, logs
-//! in where it has to, and calls each of its tools once.
+//! in where it has to, and makes the calls that the scenario names, or else calls each tool once.
 //!
 //! Nothing of it is kept: tokens and definitions go into a folder that is removed. The user in the browser
 //! and in front of forms is played here, because the suite has neither.
@@ -21,7 +21,7 @@ use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::mcp::{
     McpDefinitionSource, McpDefinitions, McpError, McpLoginStore, McpServerState, McpServers,
-    McpStore,
+    McpStore, McpToolDefinition,
 };
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::permissions::store::ProjectSettingsTrust;
@@ -67,7 +67,7 @@ pub(super) async fn run(
         ..surroundings
     };
     let servers = McpServers::new(read.servers, &surroundings, |_| {});
-    let done = play(&servers).await;
+    let done = play(&servers, &context).await;
     drop(servers);
     processes.end_all().await;
     match done {
@@ -79,22 +79,22 @@ pub(super) async fn run(
     }
 }
 
-async fn play(servers: &Arc<McpServers>) -> Result<(), String> {
+async fn play(servers: &Arc<McpServers>, context: &Value) -> Result<(), String> {
     servers.start();
     let mut logins = 0;
     reach(servers, &mut logins).await?;
     let Some(status) = servers.status().into_iter().next() else { return Ok(()) };
-    for tool in status.tools.iter() {
-        let arguments = arguments(&tool.input_schema);
+    for (tool, arguments) in calls(context, &status.tools) {
         loop {
             let user: Arc<dyn AskUser> = Arc::new(WillingUser);
             let never = CancellationToken::new();
-            let called = servers.call(NAME, &tool.name, arguments.clone(), (&never, &user)).await;
+            let called = servers.call(NAME, &tool, arguments.clone(), (&never, &user)).await;
             match called {
-                Ok(()) => break,
+                // An error is an answer, too, and the suite knows whether it should come.
+                Ok(()) | Err(McpError::Refused(_)) => break,
                 // With the scopes that the server has just asked for.
                 Err(McpError::NeedsLogin(_)) => reach(servers, &mut logins).await?,
-                Err(error) => return Err(format!("{}: {error}", tool.name)),
+                Err(error) => return Err(format!("{tool}: {error}")),
             }
         }
     }
@@ -132,17 +132,41 @@ async fn log_in(servers: &Arc<McpServers>) -> Result<(), String> {
     login.finish(place).await.map_err(|error| told(&error))
 }
 
-/// Arguments that a schema of a tool asks for.
-fn arguments(schema: &Value) -> Map<String, Value> {
+/// The calls of a scenario: a tool and its arguments.
+fn calls(context: &Value, tools: &[McpToolDefinition]) -> Vec<(String, Map<String, Value>)> {
+    let named = context.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let named = named.filter_map(|call| {
+        let arguments = call.get("arguments").and_then(Value::as_object).cloned();
+        Some((call.get("name")?.as_str()?.to_owned(), arguments.unwrap_or_default()))
+    });
+    let named: Vec<_> = named.collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let call = |tool: &McpToolDefinition| {
+        let other = tools.iter().find(|other| other.name != tool.name);
+        let other = other.map(|other| &other.input_schema);
+        (tool.name.clone(), arguments(&tool.input_schema, other))
+    };
+    tools.iter().map(call).collect()
+}
+
+/// Arguments that a schema of a tool asks for. What wants a schema gets that of another tool as slug has it.
+fn arguments(schema: &Value, other: Option<&Value>) -> Map<String, Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let value = |schema: &Value| match schema.get("type").and_then(Value::as_str) {
+    let value = |name: &str, schema: &Value| match schema.get("type").and_then(Value::as_str) {
         Some("number" | "integer") => json!(5),
         Some("boolean") => json!(true),
         Some("array") => json!([]),
+        Some("object") if name == "schema" => other.cloned().unwrap_or_default(),
         Some("object") => json!({}),
         Some(_) | None => json!("test"),
     };
-    properties.into_iter().flatten().map(|(name, schema)| (name.clone(), value(schema))).collect()
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.clone(), value(name, schema)))
+        .collect()
 }
 
 /// Agrees to whatever a server asks, and leaves each field as the server proposes it.

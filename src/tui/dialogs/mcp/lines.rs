@@ -159,9 +159,15 @@ pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
         rows.push(McpServerRow::ToolHeads);
         rows.extend((0..server.tools.len()).map(McpServerRow::Tool));
         let named = model_tool_name(&server.name, &first.name);
+        let when = match server.is_always_loaded {
+            true => {
+                "in each request of a session that began with it in its tools array, see /context"
+            }
+            false => "once the model looks for the tool",
+        };
         let notes = format!(
-            "A definition takes its tokens once the model looks for the tool. Rules, as in \
-             /permissions, name the tools like this: {named}"
+            "A definition takes its tokens {when}. Rules, as in /permissions, name the tools like \
+             this: {named}"
         );
         rows.push(text(StyleRole::Muted, &notes));
     }

@@ -21,7 +21,7 @@ use super::{McpPage, McpQuestion, OpenedMcpServer};
 const BENEATH: u16 = 5;
 /// On fewer columns a row has no owner.
 const NARROW: u16 = 60;
-/// The most columns of a name.
+/// The most columns of a name on a screen that is not wide.
 const NAME: u16 = 24;
 const OWNER: usize = 16;
 const TOKENS: usize = 8;
@@ -149,7 +149,7 @@ impl McpServerLayout {
         let question = rows.len();
         rows.extend(laid_out(lines::parts(server), width));
         let names = server.tools.iter().map(|tool| paint::width(&harmless(&tool.name)));
-        Self { rows, question, names: names.max().unwrap_or(0).min(NAME) }
+        Self { rows, question, names: names.max().unwrap_or(0).min(NAME.max(width / 3)) }
     }
 }
 
