@@ -312,7 +312,7 @@ impl Agent {
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Save => self.tell_saved().await,
             AgentCommand::EndJob { job } => self.session.jobs.end(job),
-            AgentCommand::DetachCommand => self.session.jobs.detach_foreground(),
+            AgentCommand::DetachCommand => self.session.jobs.detach_foreground(&self.events),
             AgentCommand::FollowJobs(wanted) => {
                 let (jobs, events) = (&self.session.jobs, &self.events);
                 let start = |wanted| JobFollower::start(jobs, wanted, events.clone());

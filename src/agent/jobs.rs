@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{JobId, JobInfo, JobOutputPiece, first_line};
+use crate::domain::{JobId, JobInfo, JobOutputPiece, NoticeLevel, first_line};
 use crate::platform::redact::Redactor;
 use crate::session::{BlobStore, SpoolReader, SpoolWriter};
 use crate::tools::{
@@ -31,6 +31,10 @@ const MAX_ENDED_JOBS: usize = 16;
 
 /// The most characters of a command that front ends are told.
 const MAX_COMMAND_CHARACTERS: usize = 200;
+
+/// What the user is told who wants a command in the background that slug would ask about there.
+const STAYS: &str = "This command stays here: in the background slug would ask about it, because its paths \
+    may lead elsewhere before it opens them.";
 
 /// Holds the jobs of one session. Its drop ends them.
 #[derive(Default)]
@@ -49,6 +53,8 @@ struct SessionJobsState {
     is_closed: bool,
     /// Cancelled when the command that a call waits for now is to go on as a job.
     foreground: CancellationToken,
+    /// Whether that command would be allowed as a job.
+    may_foreground_go_on: bool,
 }
 
 impl SessionJobs {
@@ -100,15 +106,22 @@ impl SessionJobs {
         self.lock().is_closed = true;
     }
 
-    /// Lets the command that a call waits for go on as a job. Does nothing where there is none.
-    pub(super) fn detach_foreground(&self) {
-        self.lock().foreground.cancel();
+    /// Lets the command that a call waits for go on as a job, where it would be allowed as one; else
+    /// tells the user why it stays. Does nothing where there is none.
+    pub(super) fn detach_foreground(&self, events: &AgentEventSender) {
+        let state = self.lock();
+        if state.may_foreground_go_on {
+            state.foreground.cancel();
+        } else {
+            events.notice(NoticeLevel::Info, STAYS);
+        }
     }
 
     /// The token that the command of the next call is detached by.
-    fn next_foreground(&self) -> Option<CancellationToken> {
+    fn next_foreground(&self, may_go_on: bool) -> Option<CancellationToken> {
         let mut state = self.lock();
         state.foreground = CancellationToken::new();
+        state.may_foreground_go_on = may_go_on;
         (!state.is_closed).then(|| state.foreground.clone())
     }
 
@@ -165,7 +178,7 @@ pub(super) struct CallJobs {
     pub(super) blobs: BlobStore,
     pub(super) redactor: Redactor,
     pub(super) events: AgentEventSender,
-    /// Whether the command of the call may go on as a job without anybody having asked for it.
+    /// Whether the command of the call may go on as a job: whether it would be allowed as one.
     pub(super) may_outlive: bool,
 }
 
@@ -219,7 +232,7 @@ impl JobStarter for CallJobs {
     }
 
     fn detach_policy(&self) -> Option<DetachPolicy> {
-        let asked = self.jobs.next_foreground()?;
+        let asked = self.jobs.next_foreground(self.may_outlive)?;
         Some(DetachPolicy { asked, at_time_limit: self.may_outlive })
     }
 

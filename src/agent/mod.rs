@@ -42,6 +42,7 @@ mod models;
 mod nested_instructions;
 mod normalise;
 mod partial_approval;
+mod path_order;
 mod permission_state;
 mod pipeline;
 mod prefix;

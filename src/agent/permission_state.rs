@@ -21,6 +21,7 @@ use crate::permissions::{
 use crate::tools::SHELL_TOOL;
 use crate::trust::TrustStore;
 
+use super::path_order::PathOrder;
 use super::rule_request::RuleChangeError;
 
 /// Rules and mode, shared by the agent loop and the running calls.
@@ -35,6 +36,8 @@ pub(super) struct PermissionState {
     /// Locked while a settings file is read, changed and written.
     settings: Arc<Mutex<SettingsFiles>>,
     version: watch::Sender<u64>,
+    /// Shared with the agents that this one starts.
+    pub(super) path_order: PathOrder,
     /// Where the sandbox looks up which files commands may read; `None` without a sandbox.
     read_rules: Option<Arc<ReadRules>>,
 }
@@ -80,9 +83,18 @@ impl PermissionState {
         let (inner, settings) = (Arc::new(inner), Arc::new(Mutex::new(settings)));
         let ceiling = ModeCeiling::Open;
         let version = watch::channel(0).0;
-        let of_turn = Mutex::default();
-        let state =
-            Self { workspace, project, inner, of_turn, ceiling, settings, version, read_rules };
+        let (of_turn, path_order) = (Mutex::default(), PathOrder::default());
+        let state = Self {
+            workspace,
+            project,
+            inner,
+            of_turn,
+            ceiling,
+            settings,
+            version,
+            path_order,
+            read_rules,
+        };
         state.changed(&state.lock());
         state
     }
@@ -142,6 +154,7 @@ impl PermissionState {
             ceiling,
             settings: self.settings.clone(),
             version: self.version.clone(),
+            path_order: self.path_order.clone(),
             read_rules: self.read_rules.clone(),
         }
     }

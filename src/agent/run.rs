@@ -20,6 +20,7 @@ use super::change_tracker;
 use super::edit_diagnostics::{ChangeCollector, with_new_findings};
 use super::event::AgentEvent;
 use super::jobs::CallJobs;
+use super::path_order::PathOrderGuard;
 use super::permission_state::PermissionState;
 use super::redacting_processes::{RedactingProcesses, without_keys};
 use super::tool_events::ToolEventQueue;
@@ -81,6 +82,7 @@ pub(super) async fn run(
     place: RunLocation,
 ) -> Result<CompletedCall, ToolOutput> {
     let call = &plan.call;
+    let _order = in_order(gate, plan).await?;
     let query = check_and_record_intent(gate, plan, &ticket).await?;
     let tracker = change_tracker::begin_tracking(gate, &query).await;
     let started = Instant::now();
@@ -196,6 +198,13 @@ pub(super) async fn run_unasked(
         return Err(UnaskedCallError::Denied(decision.reason().to_owned()));
     }
     tool.run(context, input).await.map_err(UnaskedCallError::Failed)
+}
+
+/// Waits for calls of other agents that this one must not run beside.
+async fn in_order(gate: &ToolGate, plan: &CallPlan) -> Result<PathOrderGuard, ToolOutput> {
+    let query = plan.resolve(gate).await?;
+    let waited = gate.permissions.path_order.wait(&query);
+    gate.context.cancel.run_until_cancelled(waited).await.ok_or_else(stopped)
 }
 
 /// The last check before a call runs: what it touches is still what was approved, and the log has

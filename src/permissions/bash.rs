@@ -418,6 +418,9 @@ impl CommandEvaluator<'_> {
                 "git runs programs that a repository names, and this folder is not trusted.".into(),
             );
         }
+        if let Some(why) = effects.beyond_rules {
+            return Err(format!("May run something of its own: {why}."));
+        }
         if let (Some(GitUse::Changes), Some(why)) = (effects.by_words.git, effects.hindrance) {
             return Err(match effects.by_words.remote {
                 Some(_) => format!("May lead to another address: {why}."),

@@ -160,6 +160,8 @@ pub struct ResolvedEffects {
     /// Why git does not run in these folders without a question, nor by a wildcard rule to the
     /// remote that it is given.
     pub hindrance: Option<&'static str>,
+    /// Why no wildcard rule covers git there.
+    pub beyond_rules: Option<&'static str>,
     /// Whether the program changes folders that hold more entries than are searched.
     pub is_too_large: bool,
     /// Where the program may put links; narrower than `by_words` where all that it moves is plain
@@ -203,16 +205,22 @@ impl ResolvedCommand {
     }
 
     /// Why a command in the background is not judged by what its paths lead to now, if it is not.
-    /// Only a redirection that nothing delays is opened before a later call can run.
-    fn background_doubt(&self, is_delayed: bool) -> Option<&'static str> {
+    /// Only a redirection, a folder and a program that nothing delays are opened before a later call can
+    /// run. `start` is the folder in which the whole line begins.
+    fn background_doubt(&self, is_delayed: bool, start: &Path) -> Option<&'static str> {
         const LATER: &str =
             "Runs in the background and may change what other commands' paths lead to.";
         const LATE: &str =
             "Runs in the background, where its paths may lead elsewhere before it opens them.";
         let has_redirects = !self.reads.is_empty() || !self.writes.is_empty();
         let changes = self.effects.as_ref().is_some_and(|it| !it.writes.is_empty());
-        let opens_late =
-            changes || self.known_reads().next().is_some() || is_delayed && has_redirects;
+        let works_elsewhere = self.folders.iter().any(|folder| folder.real != start);
+        let names_paths =
+            self.effects.is_none() && self.arguments.iter().any(|it| it.text.contains('/'));
+        let opens_late = changes
+            || self.known_reads().next().is_some()
+            || is_delayed
+                && (has_redirects || works_elsewhere || names_paths || self.program.is_some());
         self.moves_links().then_some(LATER).or(opens_late.then_some(LATE))
     }
 
@@ -378,6 +386,22 @@ impl ResolvedRun {
             && self.flattened().zip(&self.commands).all(reads)
     }
 
+    /// Whether a part of the line may put links where the paths of other commands lead.
+    pub fn moves_links(&self) -> bool {
+        let mut all = self.commands.iter().filter_map(|it| it.effects.as_ref());
+        all.any(|it| it.by_words.moved_links != MovedLinks::Nowhere)
+    }
+
+    /// Whether a part of the line opens what its words name, so that it was judged by where that leads.
+    pub fn opens_named_paths(&self) -> bool {
+        self.commands.iter().any(|it| {
+            let git = it.effects.as_ref().is_some_and(|it| it.by_words.git.is_some());
+            let changes = it.effects.as_ref().is_some_and(|it| !it.writes.is_empty());
+            let redirects = !it.reads.is_empty() || !it.writes.is_empty();
+            git || changes || redirects || it.known_reads().next().is_some() || it.program.is_some()
+        })
+    }
+
     /// All commands of the line, each followed by those that it wraps.
     pub(super) fn flattened(&self) -> impl Iterator<Item = &SimpleCommand> {
         self.analysis.commands.iter().flat_map(SimpleCommand::flatten)
@@ -456,7 +480,7 @@ impl ResolvedRun {
                     may_run_before(other, at) && it.can_redirect_paths_of(command)
                 });
             let goes_on = is_job || outer[at].is_background;
-            let in_background = || commands[at].background_doubt(is_delayed(at));
+            let in_background = || commands[at].background_doubt(is_delayed(at), &folder.real);
             commands[at].path_doubt =
                 is_moved.then_some(MOVED).or_else(|| goes_on.then(in_background).flatten());
         }

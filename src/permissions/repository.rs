@@ -69,10 +69,9 @@ pub(super) fn hindrance<'a>(
     folders.find_map(|folder| match (part, &effects.remote) {
         (GitUse::History, _) => look(folder, false, workspace, cache).err(),
         (GitUse::WorkingTree, _) => look(folder, true, workspace, cache).err(),
-        // The rule that allows the command also allows the project's own hooks and filters.
-        (GitUse::Changes, None) => nested(folder, workspace),
+        (GitUse::Changes, None) => foreign(folder, workspace),
         (GitUse::Changes, Some(name)) => {
-            if let Some(why) = nested(folder, workspace) {
+            if let Some(why) = foreign(folder, workspace) {
                 return Some(why);
             }
             let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
@@ -81,17 +80,31 @@ pub(super) fn hindrance<'a>(
     })
 }
 
-/// Why a change of the repository that git finds may run what a repository inside the project names,
-/// of which the user saw nothing when they trusted the project.
-fn nested(folder: &Path, workspace: &Workspace) -> Option<&'static str> {
-    let top = |folder: &Path| GitRepository::find(folder).map(|it| it.top);
-    let own: Vec<_> = workspace.roots().map(top).collect();
+/// Why a git command in these folders may run what another repository names than the project's own. A
+/// rule that allows the command allows the project's own hooks and filters, and no others: the user saw
+/// nothing of those when they trusted the project.
+pub(super) fn beyond_rules<'a>(
+    mut folders: impl Iterator<Item = &'a Path>,
+    effects: &CommandEffects,
+    workspace: &Workspace,
+) -> Option<&'static str> {
+    effects.git?;
+    folders.find_map(|folder| foreign(folder, workspace))
+}
+
+fn foreign(folder: &Path, workspace: &Workspace) -> Option<&'static str> {
     let found = GitRepository::find(folder);
-    if own.contains(&found.as_ref().map(|it| it.top.clone()).map_err(|why| *why)) {
-        return None;
+    let own = GitRepository::find(workspace.root());
+    let top = |it: &Result<GitRepository, &'static str>| {
+        it.as_ref().map(|it| it.top.clone()).map_err(|why| *why)
+    };
+    if top(&own) == top(&found) {
+        let modules = found.is_ok_and(|it| it.looks_into_modules());
+        return modules.then_some("git may look into submodules, which have filters of their own");
     }
-    let may_run = found.is_ok_and(|it| it.look(false).is_ok() && !has_git_hooks(&it.common));
-    (!may_run).then_some("a repository inside the project may have hooks and filters of its own")
+    let may_run = found.is_ok_and(|it| it.look(true).is_ok() && !has_git_hooks(&it.common));
+    (!may_run)
+        .then_some("a repository other than the project's may have hooks and filters of its own")
 }
 
 fn look(
@@ -101,6 +114,9 @@ fn look(
     cache: &mut PathLookupCache,
 ) -> Result<(), &'static str> {
     let repository = GitRepository::find(folder)?;
+    if !repository.top.starts_with(workspace.root()) {
+        return Err("no repository of git's begins in the folder that is trusted");
+    }
     if workspace.resolve(&repository.top, Path::new("/")).zone != PathZone::Inside {
         return Err("no repository of git's begins in the workspace");
     }
@@ -216,6 +232,25 @@ impl GitRepository {
             }
         }
         Ok(())
+    }
+
+    /// Whether the project says of a submodule which changes in it git looks for: otherwise the settings
+    /// that slug gives its child processes keep git out of it.
+    fn looks_into_modules(&self) -> bool {
+        let says = |file: &Path| match read(file, MAX_BYTES) {
+            Ok(None) => false,
+            // A file that cannot be read may say anything.
+            Err(_) => true,
+            Ok(Some(bytes)) => {
+                let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
+                text.contains("ignore") || text.contains("include") || text.contains('\\')
+            }
+        };
+        says(&self.top.join(".gitmodules"))
+            || self.top.join(".gitmodules").symlink_metadata().is_ok()
+                && self
+                    .configuration()
+                    .is_none_or(|all| all.iter().any(|it| it.name == "submodule.ignore"))
     }
 
     fn has_remote(&self, name: &str) -> bool {

@@ -243,3 +243,62 @@ async fn after_a_kill_an_agent_is_interrupted_in_its_own_log_and_for_its_parent(
     killed.processes.release();
     agent.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_may_change_what_another_agents_command_was_judged_by_waits_for_it() {
+    let read = json!({"command": "block && cat a.txt"});
+    let write = json!({"file_path": "new.txt", "content": "x"});
+    for (name, input) in [("Bash", json!({"command": "git checkout b"})), ("Write", write)] {
+        let parent = [
+            calls(&[background()]),
+            words("It runs."),
+            calls(&[("g", name, input)]),
+            words("Yes."),
+        ];
+        let child = [calls(&[("b1", "Bash", read.clone())]), words("Found.")];
+        let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+        fixture.put("a.txt", "text");
+        let (fixture, _) = scripted(fixture, &[("PARENT", &parent), ("CHILD", &child)]);
+        let mut agent = open(&fixture).await;
+        assert_eq!(agent.turn("PARENT").await, TurnOutcome::Answered);
+        commands_begin(&fixture, &["&& cat a.txt"]).await;
+        agent.send("go on").await;
+        let call = |event: &AgentEvent| matches!(event, AgentEvent::CallStarted { name: it, .. } if it == name);
+        agent.wait_for("the call", call).await;
+        let has_run = || {
+            let log = fixture.processes.log();
+            log.iter().any(|it| it.starts_with("begin git"))
+                || fixture.work.join("new.txt").exists()
+        };
+        for _ in 0..100 {
+            assert!(!has_run(), "{name} ran beside the command");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        fixture.processes.release();
+        assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+        assert!(has_run(), "{name}");
+        agent.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_that_can_do_anything_run_beside_each_other() {
+    let build = json!({"command": "block build"});
+    let parent = [
+        calls(&[background()]),
+        words("It runs."),
+        calls(&[("g", "Bash", json!({"command": "git checkout b"}))]),
+        words("Yes."),
+    ];
+    let child = [calls(&[("b1", "Bash", build)]), words("Found.")];
+    let (fixture, _) = scripted(
+        AgentFixture::in_mode(PermissionMode::Yolo),
+        &[("PARENT", &parent), ("CHILD", &child)],
+    );
+    let mut agent = open(&fixture).await;
+    assert_eq!(agent.turn("PARENT").await, TurnOutcome::Answered);
+    commands_begin(&fixture, &["build"]).await;
+    assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
+    fixture.processes.release();
+    agent.close().await;
+}

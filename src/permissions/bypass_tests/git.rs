@@ -415,3 +415,64 @@ fn a_wildcard_covers_configured_addresses_alone() {
     named.all(Allow, &["git remote add x https://example.org/b", "git push x"]);
     trusted(config).all(Ask, &["git push origin", "git remote -v"]);
 }
+
+#[test]
+fn a_wildcard_rule_covers_git_in_another_repository_only_where_that_names_no_program() {
+    let env = made(
+        "git config filter.x.clean \"$evil\"; \
+         for n in plain named; do git init -q $n; (cd $n; echo x >b; git add b; git commit -qm two); done; \
+         git -C named config diff.external \"$evil\"",
+    );
+    let env = env.allow("Bash(git *)").allow("Bash(cd *)");
+    env.all(
+        Allow,
+        &["git status", "git diff", "git log -p", "git -C plain log -p", "git -C plain diff"],
+    );
+    env.all(
+        Ask,
+        &[
+            "git -C named status",
+            "git -C named diff",
+            "git -C named log -p",
+            "cd named && git show",
+        ],
+    );
+    let plain = "sort a.txt; git -C plain diff";
+    assert_eq!(env.outcome(plain), Allow);
+    assert_eq!(env.outcome_in_background(plain), Ask, "by then the folder may be another");
+    assert_eq!(env.outcome_in_background("git -C plain log"), Allow);
+}
+
+#[test]
+fn a_submodule_that_the_project_has_git_look_into_is_another_repository() {
+    let modules = "[submodule \\\"m\\\"]\n\tpath = m\n\turl = ./m\n";
+    let env = made(&format!("printf \"{modules}\" > .gitmodules")).allow("Bash(git *)");
+    env.all(Allow, &["git status", "git diff"]);
+    let env = made(&format!("printf \"{modules}\\tignore = none\n\" > .gitmodules"));
+    env.allow("Bash(git *)").all(Ask, &["git status", "git diff", "git commit -am x"]);
+    let env =
+        made(&format!("printf \"{modules}\" > .gitmodules; git config submodule.m.ignore none"));
+    env.allow("Bash(git *)").all(Ask, &["git status", "git diff"]);
+}
+
+#[test]
+fn an_added_folder_is_no_trusted_one() {
+    let env = made("mkdir sub");
+    let top = env.workspace.root().parent().unwrap().join("added");
+    make_repository(&top.join(".git"), "");
+    std::fs::create_dir_all(top.join(".git/hooks")).unwrap();
+    std::fs::write(top.join(".git/hooks/pre-commit"), "exit 0").unwrap();
+    let home = env.workspace.home().unwrap().to_owned();
+    let workspace = Workspace::new(
+        env.workspace.root(),
+        vec![top.clone()],
+        Some(home.clone()),
+        home.join(".slug"),
+    );
+    let env = BypassTestEnv { workspace: workspace.trusted(), ..env };
+    let added = |command: &str| format!("git -C {} {command}", top.display());
+    env.all(Ask, &[&added("status"), &added("log")]);
+    let env = env.allow("Bash(git *)");
+    env.all(Ask, &[&added("commit -am x"), &format!("cd {} && git commit -am x", top.display())]);
+    env.all(Allow, &["git status"]);
+}

@@ -84,6 +84,8 @@ fn a_job_is_judged_as_if_all_of_it_stood_before_an_ampersand() {
         "git checkout x",
         "md5sum huge && cd plain && npm test",
         "cat plain/a.txt",
+        "npm run build && npm --prefix plain test",
+        "npm run build; npm test plain/a.txt",
     ] {
         assert_eq!(env.outcome_in_background(command), Ask, "{command}");
     }
@@ -255,6 +257,8 @@ fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
         let rule = format!("Bash(./bin/lint@sha256:{} src)", &hash.as_str()[..24]);
         let env = env.allow(&rule);
         env.all(Allow, &["lint src", "cp src/a src/b && lint src", "cat src/a | lint src"]);
+        assert_eq!(env.outcome_in_background("lint src"), Allow);
+        assert_eq!(env.outcome_in_background("echo x; lint src"), Ask);
         env.all(
             Ask,
             &[

@@ -122,6 +122,8 @@ impl CommandPathLookup<'_> {
         let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
         let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
         let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.cache);
+        let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
+        let beyond_rules = repository::beyond_rules(inside, &by_words, self.workspace);
         // A plain file brings no link with it.
         let mut is_plain = |text: &String| {
             let found = self.everywhere(Path::new(text), folders);
@@ -136,7 +138,7 @@ impl CommandPathLookup<'_> {
             }
             other => other,
         };
-        ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
+        ResolvedEffects { by_words, writes, hindrance, beyond_rules, is_too_large, moved_links }
     }
 
     /// What a command changes of the home folder, the workspace, a folder above one of them or a protected
