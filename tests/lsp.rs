@@ -1,11 +1,12 @@
 //! Language servers as real programs: a scripted one (`tests/lsp/server.sh`).
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use slug_code::lsp::{LspDefinitions, LspPorts, LspServers};
+use slug_code::lsp::{LspDefinitions, LspInstallState, LspPorts, LspServers, survey_servers};
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
@@ -66,20 +67,24 @@ impl LspProgramEnv {
     }
 }
 
-/// The servers of a folder, as programs.
-pub(super) fn servers_in(folder: &Path, definitions: LspDefinitions) -> LspServers {
-    assert_eq!(definitions.problems, Vec::<String>::new());
+fn ports_in(workspace: &Path) -> LspPorts {
     let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
-    let workspace = folder.canonicalize().unwrap();
-    let ports = LspPorts {
+    LspPorts {
         processes: Arc::new(process_host(variables, &EnvironmentRules::default())),
         programs: ServerProgramSearch {
             path: std::env::var_os("PATH").unwrap(),
-            project: workspace.clone(),
+            project: workspace.to_owned(),
         },
         memory_limit: 4 << 30,
         idle_limit: WAIT_TIMEOUT,
-    };
+    }
+}
+
+/// The servers of a folder, as programs.
+pub(super) fn servers_in(folder: &Path, definitions: LspDefinitions) -> LspServers {
+    assert_eq!(definitions.problems, Vec::<String>::new());
+    let workspace = folder.canonicalize().unwrap();
+    let ports = ports_in(&workspace);
     LspServers::new(definitions.servers, workspace, ports, WAIT_TIMEOUT)
 }
 
@@ -116,4 +121,37 @@ async fn what_a_program_says_before_it_ends_at_once_is_told() {
     let error = env.ask(CodeOperation::Hover, &path, ("", 0)).await.unwrap_err();
     let start = "The language server proxy ended at once";
     assert!(error.0.starts_with(start) && error.0.contains("may not be installed"), "{error}");
+}
+
+#[tokio::test]
+async fn a_survey_says_which_servers_are_there_and_which_run() {
+    let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let workspace = folder.path().canonicalize().unwrap();
+    let mut definitions = serde_json::Map::new();
+    for (name, script) in [
+        ("told", "[ \"$1\" = --version ] && pwd >\"$0.where\" && echo told 1.2.3"),
+        ("broken", "echo 'error: the component is not installed' >&2; exit 1"),
+        ("crashed", "echo /usr/lib/node-20.1/server.js:7 >&2; exit 1"),
+        ("serving", "exec cat"),
+    ] {
+        let program = elsewhere.path().join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        definitions.insert(name.into(), json!({"command": program, "extensions": [name]}));
+    }
+    definitions
+        .insert("gone".into(), json!({"command": "no-such-program", "extensions": ["gone"]}));
+    let names = ["told", "broken", "crashed", "serving", "gone"];
+    let files = names.map(|name| workspace.join(format!("a.{name}"))).to_vec();
+    let definitions = LspDefinitions::read(&definitions, None).servers;
+    let rows = survey_servers(definitions, &workspace, files, &ports_in(&workspace)).await;
+    let state = |name: &str| rows.iter().find(|row| row.server == name).unwrap().state.clone();
+    assert_eq!(state("told"), LspInstallState::Installed(Some("told 1.2.3".into())));
+    let why = "error: the component is not installed";
+    assert_eq!(state("broken"), LspInstallState::Broken(why.into()));
+    assert_eq!(state("crashed"), LspInstallState::Installed(None));
+    assert_eq!(state("serving"), LspInstallState::Installed(None));
+    assert!(matches!(state("gone"), LspInstallState::Missing(_)));
+    let place = std::fs::read_to_string(elsewhere.path().join("told.where")).unwrap();
+    assert_eq!(place, "/\n", "nothing of the folder takes part");
 }

@@ -46,6 +46,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         | SlashCommand::Skills
         | SlashCommand::Agents
         | SlashCommand::Mcp
+        | SlashCommand::Lsp
         | SlashCommand::Settings
         | SlashCommand::Undo
         | SlashCommand::Redo

@@ -150,6 +150,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Mcp),
     },
     CommandRow {
+        name: "lsp",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show language servers with their findings, restart and stop them",
+        read: |_| Ok(SlashCommand::Lsp),
+    },
+    CommandRow {
         name: "connect",
         aliases: &["login"],
         argument: SlashArgumentKind::None,

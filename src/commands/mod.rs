@@ -49,6 +49,8 @@ pub enum SlashCommand {
     Skills,
     /// Shows the MCP servers.
     Mcp,
+    /// Shows the language servers.
+    Lsp,
     /// Lists the settings, to change them.
     Settings,
     /// Takes the last turn back.

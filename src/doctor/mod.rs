@@ -9,6 +9,7 @@ mod endpoint;
 mod file_modes;
 mod git;
 mod key;
+mod language_servers;
 mod local_model;
 mod mcp;
 mod model;
@@ -31,6 +32,7 @@ use crate::catalogue::CatalogueCache;
 use crate::config::{ConfigError, ResolvedConfig};
 use crate::context::GitExecutable;
 use crate::domain::{SandboxNetwork, ScanExtent};
+use crate::lsp::LspSurveyRow;
 use crate::mcp::McpServerStatus;
 use crate::providers::Provider;
 
@@ -68,6 +70,10 @@ pub struct DoctorInput<'a> {
     pub mcp_servers: &'a [McpServerStatus],
     /// What is wrong with definitions of MCP servers, as sentences.
     pub mcp_problems: &'a [String],
+    /// The language servers for the files of the working folder.
+    pub language_servers: &'a [LspSurveyRow],
+    /// Whether the user trusts the working folder, so that these may start.
+    pub is_trusted: bool,
     /// Whether a sandbox around the working folder finds all paths that it has to protect.
     pub extent: ScanExtent,
 }
@@ -114,6 +120,7 @@ pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
         findings.extend(other_servers::check(&config.others));
     }
     findings.extend(mcp::check(input.mcp_servers, input.mcp_problems));
+    findings.extend(language_servers::check(input.language_servers, input.is_trusted));
     findings.extend(input.binary.map(package::check));
     findings.push(git::check(input.git, input.cwd));
     findings.extend(terminal::check(input.terminal));

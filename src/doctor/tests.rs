@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
+use crate::lsp::LspInstallState;
 use crate::mcp::{McpDefinitionSource, McpServerState};
 use crate::providers::{ErrorRecovery, ModelInfo, ProviderError, ProviderRequest, StreamEvent};
 
@@ -52,28 +53,45 @@ fn config(text: &str) -> ResolvedConfig {
     resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap()
 }
 
+/// An empty folder, without a provider or a terminal of note.
+fn input_in<'a>(
+    folder: &'a Path,
+    catalogue: &'a CatalogueCache,
+    terminal: &'a DoctorTerminal,
+) -> DoctorInput<'a> {
+    DoctorInput {
+        config: Err(&[]),
+        provider: None,
+        local: None,
+        key: Ok(()),
+        catalogue,
+        binary: None,
+        home: folder,
+        cwd: folder,
+        user_home: None,
+        git: None,
+        terminal,
+        sandboxes: &[],
+        network: &SandboxNetwork::Off,
+        mcp_servers: &[],
+        mcp_problems: &[],
+        language_servers: &[],
+        is_trusted: true,
+        extent: ScanExtent::Whole,
+    }
+}
+
 async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> Vec<DoctorFinding> {
     let config = config(text);
     let provider = ModelListingProvider(listing);
     let folder = tempfile::tempdir().unwrap();
     let terminal = DoctorTerminal::default();
+    let catalogue = CatalogueCache::new(folder.path().join("models.json"));
     let input = DoctorInput {
         config: Ok(&config),
         provider: Some(&provider),
-        local: None,
-        key: Ok(()),
-        catalogue: &CatalogueCache::new(folder.path().join("models.json")),
-        binary: None,
         home: &folder.path().join("home"),
-        cwd: folder.path(),
-        user_home: None,
-        git: None,
-        terminal: &terminal,
-        sandboxes: &[],
-        network: &SandboxNetwork::Off,
-        mcp_servers: &[],
-        mcp_problems: &[],
-        extent: ScanExtent::Whole,
+        ..input_in(folder.path(), &catalogue, &terminal)
     };
     examine(&input).await
 }
@@ -193,24 +211,10 @@ async fn a_broken_configuration_is_reported_and_the_rest_still_checked() {
     let errors =
         resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap_err();
     let folder = tempfile::tempdir().unwrap();
-    let input = DoctorInput {
-        config: Err(&errors),
-        provider: None,
-        local: None,
-        key: Ok(()),
-        catalogue: &CatalogueCache::new(folder.path().join("models.json")),
-        binary: None,
-        home: folder.path(),
-        cwd: folder.path(),
-        user_home: None,
-        git: None,
-        terminal: &DoctorTerminal::default(),
-        sandboxes: &[],
-        network: &SandboxNetwork::Off,
-        mcp_servers: &[],
-        mcp_problems: &[],
-        extent: ScanExtent::Whole,
-    };
+    let catalogue = CatalogueCache::new(folder.path().join("models.json"));
+    let terminal = DoctorTerminal::default();
+    let input =
+        DoctorInput { config: Err(&errors), ..input_in(folder.path(), &catalogue, &terminal) };
     let findings = examine(&input).await;
     assert_eq!(findings[0].state, DoctorStatus::Fail);
     assert!(findings[0].text.starts_with("c.toml:1: "), "{:?}", findings[0]);
@@ -350,4 +354,36 @@ fn each_mcp_server_has_a_finding_with_what_to_do() {
             "Warn odd: a tool is left out See what it tells of itself: slug mcp test odd",
         ]
     );
+}
+
+#[test]
+fn each_language_server_has_a_line_and_a_missing_one_a_command() {
+    let row = |server: &str, state, install: &str| LspSurveyRow {
+        languages: vec![format!("{server}-language"), "other".into()],
+        server: server.into(),
+        state,
+        install: install.into(),
+    };
+    let rows = [
+        row("told", LspInstallState::Installed(Some("told 1.2".into())), "get told"),
+        row("quiet", LspInstallState::Installed(None), ""),
+        row("broken", LspInstallState::Broken("error: no component".into()), "get broken"),
+        row("gone", LspInstallState::Missing("It is not installed.".into()), ""),
+    ];
+    let findings = language_servers::check(&rows, false);
+    let texts: Vec<_> = findings.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "told-language, other: told is installed: told 1.2.",
+            "quiet-language, other: quiet is installed. It does not tell its version.",
+            "broken-language, other: broken is there and does not run: error: no component.",
+            "gone-language, other: gone is not installed.",
+            "Language servers start only in a folder that you trust.",
+        ]
+    );
+    assert_eq!(findings[2].remedy.as_deref(), Some("Install it: get broken"));
+    assert!(findings[3].remedy.as_deref().unwrap().contains("[lsp.gone]"));
+    assert_eq!(language_servers::check(&rows, true).len(), 4);
+    assert_eq!(language_servers::check(&[], false), []);
 }

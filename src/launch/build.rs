@@ -15,6 +15,7 @@ use crate::commands::CommandRegistry;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
 use crate::domain::AgentBudgets;
+use crate::lsp::LspServers;
 use crate::mcp::McpServers;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
@@ -31,7 +32,9 @@ use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
 use crate::skills::PromptPlaces;
 use crate::subagents::FoundSubagents;
-use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
+use crate::tools::{
+    LanguageServers, NoLanguageServers, ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory,
+};
 
 use super::hooks;
 use super::local;
@@ -63,6 +66,8 @@ pub(super) struct RunParts {
     pub(super) git: Option<GitExecutable>,
     /// The MCP servers, none of which has started.
     pub(super) servers: Arc<McpServers>,
+    /// The language servers; `None` where the user does not trust the folder.
+    pub(super) languages: Option<Arc<LspServers>>,
 }
 
 /// The models that answer, the user who is asked, and who writes it down.
@@ -147,7 +152,11 @@ pub(super) fn parts(
         subagents::subagents(run_context, project);
     let types = Arc::new(types);
     contexts.push(Box::new(SubagentNote(types.clone())));
-    let (code, language_notices) = lsp::servers(run_context, config, project, inside.clone());
+    let (languages, language_notices) = lsp::servers(run_context, config, project, inside.clone());
+    let code: Arc<dyn LanguageServers> = match &languages {
+        Some(servers) => servers.clone(),
+        None => Arc::new(NoLanguageServers),
+    };
     let store = store(run_context);
     let RunParticipants { mut providers, interactivity, last_models, debug, notices } =
         participants;
@@ -247,7 +256,7 @@ pub(super) fn parts(
             .cloned()
             .collect(),
     };
-    Ok(RunParts { setup, processes, git, servers })
+    Ok(RunParts { setup, processes, git, servers, languages })
 }
 
 /// The names of slug's own commands.

@@ -9,11 +9,10 @@ use serde_json::Map;
 use crate::cli::Cli;
 use crate::config::ResolvedConfig;
 use crate::disk::read_text;
-use crate::lsp::{LspDefinitions, LspPorts, LspServers};
+use crate::lsp::{LspDefinitions, LspPorts, LspServerDefinition, LspServers};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::ProcessHost;
 use crate::platform::server_program::ServerProgramSearch;
-use crate::tools::{LanguageServers, NoLanguageServers};
 
 use super::run_context::RunContext;
 use super::sandbox_setup;
@@ -24,27 +23,59 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// A server that has not been used for so long is ended.
 const IDLE_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// The servers of this run, and what the user should know at the start.
+/// The servers of this run, `None` where the user does not trust the folder, and what they should know
+/// at the start.
 pub(super) fn servers(
     run_context: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
     processes: Arc<ProcessHost>,
-) -> (Arc<dyn LanguageServers>, Vec<String>) {
-    // A server runs code of the folder, also of one in which there is nothing else to ask about.
-    if project == ProjectSettingsTrust::Untrusted || !run_context.is_trusted_by_user() {
-        return (Arc::new(NoLanguageServers), Vec::new());
+) -> (Option<Arc<LspServers>>, Vec<String>) {
+    if !may_start(run_context, project) {
+        return (None, Vec::new());
     }
+    let (servers, notices) = definitions(run_context, config, project);
+    let ports = ports(run_context, config, processes);
+    let wait = Duration::from_secs(u64::from(config.lsp_wait.value));
+    let servers = LspServers::new(servers, run_context.cwd.clone(), ports, wait);
+    (Some(Arc::new(servers)), notices)
+}
+
+/// Whether servers may start: one runs code of the folder, also of a folder in which there is nothing
+/// else to ask about.
+pub(super) fn may_start(run_context: &RunContext, project: ProjectSettingsTrust) -> bool {
+    project == ProjectSettingsTrust::Trusted && run_context.is_trusted_by_user()
+}
+
+/// The user's servers, those of a folder that may start some, and those of slug's table, with what is
+/// wrong in the first two.
+pub(super) fn definitions(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+) -> (Vec<LspServerDefinition>, Vec<String>) {
     let own = config.lsp.iter().map(|(name, server)| (name.clone(), server.value.clone()));
     let own: Map<String, serde_json::Value> = own.collect();
     let mut notices = Vec::new();
-    let text = read_text(&project_file(run_context), MAX_BYTES).unwrap_or_else(|error| {
-        notices.push(format!("Cannot read .lsp.json: it {error}."));
-        None
-    });
+    let text = match may_start(run_context, project) {
+        true => read_text(&project_file(run_context), MAX_BYTES).unwrap_or_else(|error| {
+            notices.push(format!("Cannot read .lsp.json: it {error}."));
+            None
+        }),
+        false => None,
+    };
     let LspDefinitions { servers, problems } = LspDefinitions::read(&own, text.as_deref());
     notices.extend(problems);
-    let ports = LspPorts {
+    (servers, notices)
+}
+
+/// What the servers of a run share.
+pub(super) fn ports(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    processes: Arc<ProcessHost>,
+) -> LspPorts {
+    LspPorts {
         processes,
         programs: ServerProgramSearch {
             path: std::env::var_os("PATH").unwrap_or_default(),
@@ -52,9 +83,7 @@ pub(super) fn servers(
         },
         memory_limit: u64::from(config.lsp_memory.value) << 20,
         idle_limit: IDLE_LIMIT,
-    };
-    let wait = Duration::from_secs(u64::from(config.lsp_wait.value));
-    (Arc::new(LspServers::new(servers, run_context.cwd.clone(), ports, wait)), notices)
+    }
 }
 
 /// Whether the user has set up language servers, so that each folder is asked about.

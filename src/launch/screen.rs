@@ -246,7 +246,7 @@ impl ChatLaunch<'_> {
             debug: debug.clone(),
             notices,
         };
-        let RunParts { mut setup, processes, git, servers } =
+        let RunParts { mut setup, processes, git, servers, languages } =
             build::parts(run_context, &config, project, participants, &redactor)?;
         let (keys, key_warnings) = run_context.keys(&config);
         setup.notices.extend(key_warnings);
@@ -266,7 +266,7 @@ impl ChatLaunch<'_> {
             status_command::StatusCommand::new(&it.value, environment)
         });
         maintenance::start(setup.store.clone());
-        let stores = (setup.store.clone(), setup.hooks.clone(), servers.clone());
+        let stores = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(run_context, &config);
         let connections = ProviderConnections {
             cli: cli.clone(),
@@ -276,7 +276,8 @@ impl ChatLaunch<'_> {
             debug,
             providers,
         };
-        let services = ScreenServices::new(connections, git, stores, command, clipboard);
+        let around = (servers.clone(), languages);
+        let services = ScreenServices::new(connections, git, stores, around, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
         servers.start();

@@ -14,6 +14,7 @@ use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitHead, GitStatus, git_head};
 use crate::domain::{MessageImage, ModelName, PermissionMode, SessionId, UserInput};
 use crate::hooks::{self, HookSet};
+use crate::lsp::{LspServerStatus, LspServers};
 use crate::mcp::{McpServerStatus, McpServers};
 use crate::platform::clipboard::{self, Clipboard, ClipboardContent, CopyResults};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
@@ -24,6 +25,7 @@ use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
 use crate::services::connect::{ConnectEvent, ConnectJob};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::lsp_admin::LspAdminRequest;
 use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::session_service::{self, SessionJobPaths};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
@@ -70,6 +72,8 @@ pub(super) struct ScreenServices {
     store: SessionStore,
     hooks: Arc<HookSet>,
     mcp: Arc<McpServers>,
+    /// `None` in a folder that the user does not trust.
+    lsp: Option<Arc<LspServers>>,
     /// The changes that the list of hooks has shown; trusting them uses exactly these.
     hook_question: Mutex<Option<TrustQuestion>>,
     drafts: Arc<DraftStore>,
@@ -95,7 +99,8 @@ impl ScreenServices {
     pub(super) fn new(
         connections: ProviderConnections,
         git: Option<context::GitExecutable>,
-        (store, hooks, mcp): (SessionStore, Arc<HookSet>, Arc<McpServers>),
+        (store, hooks): (SessionStore, Arc<HookSet>),
+        (mcp, lsp): (Arc<McpServers>, Option<Arc<LspServers>>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
@@ -107,6 +112,7 @@ impl ScreenServices {
             store,
             hooks,
             mcp,
+            lsp,
             hook_question: Mutex::default(),
             drafts: Arc::new(DraftStore::new(run_context.home.drafts())),
             draft: SessionId::generate(),
@@ -245,6 +251,22 @@ impl FrontEndServices for ScreenServices {
             McpAdminRequest::LogIn(name) => self.mcp.log_in(&name).await,
             McpAdminRequest::Allow(name, shown) => self.mcp.allow(&name, shown).await,
             McpAdminRequest::Accept(name, shown) => self.mcp.accept(&name, shown).await,
+        }
+    }
+
+    async fn language_servers(&self, seen: Option<u64>) -> (u64, Vec<LspServerStatus>) {
+        match (&self.lsp, seen) {
+            (Some(servers), _) => servers.status_after(seen).await,
+            (None, None) => (0, Vec::new()),
+            (None, Some(_)) => std::future::pending().await,
+        }
+    }
+
+    async fn change_language_server(&self, job: LspAdminRequest) -> Result<(), String> {
+        let servers = self.lsp.as_ref().ok_or("No language servers run in this folder.")?;
+        match job {
+            LspAdminRequest::Restart { name, root } => servers.restart(&name, &root).await,
+            LspAdminRequest::Stop { name, root } => servers.stop(&name, &root).await,
         }
     }
 

@@ -147,6 +147,11 @@ impl LspConnection {
         self.closed.is_cancelled()
     }
 
+    /// Cancelled once the connection has ended.
+    pub(super) fn end(&self) -> CancellationToken {
+        self.closed.clone()
+    }
+
     /// Waits until the connection has ended.
     pub(super) async fn closed(&self) {
         self.closed.cancelled().await;

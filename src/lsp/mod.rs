@@ -3,7 +3,8 @@
 //! `definition` is what configurations say of a server, `table` the servers that slug knows by itself,
 //! `root` the folder that one works in. `framing` and `connection` are the protocol, `session` is a running
 //! server with the files that it has (`documents`) and what it says unasked (`server_state`, `diagnostic`).
-//! `slot` starts one for a root and ends it when it is idle, `servers` are all of a session. `queries` asks
+//! `slot` starts one for a root and ends it when it is idle, `servers` are all of a session, `status` is
+//! what is known of them, `survey` what a folder would have. `queries` asks
 //! about code, `edits` reads what a rename would change, `changes` what is new after a change.
 //!
 //! Servers start only in a folder that the user trusts, when they are first needed, through slug's
@@ -27,6 +28,8 @@ mod servers;
 mod servers_tests;
 mod session;
 mod slot;
+mod status;
+mod survey;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -36,3 +39,5 @@ pub use definition::{
 };
 pub use servers::LspServers;
 pub use slot::LspPorts;
+pub use status::{LspFileCounts, LspServerPhase, LspServerStatus};
+pub use survey::{LspInstallState, LspSurveyRow, survey_servers};

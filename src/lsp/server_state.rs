@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::connection::LspHandler;
-use super::diagnostic::LspDiagnostic;
+use super::diagnostic::{LspDiagnostic, LspSeverity};
 use super::file_uri::{file_uri, path_of_uri};
+use super::status::LspFileCounts;
 
 /// The most tasks under way that are remembered.
 const MAX_TASKS: usize = 256;
@@ -74,6 +75,21 @@ impl LspServerState {
     /// The number of findings that have come so far, and the way to wait for more.
     pub(super) fn follow(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
+    }
+
+    /// How many files are open, and how many errors and warnings the server has last found in them.
+    pub(super) fn counts(&self) -> LspFileCounts {
+        let told = self.told();
+        let items = told.findings.values().flat_map(|it| &*it.items);
+        let mut counts = LspFileCounts { files: told.findings.len(), ..LspFileCounts::default() };
+        for item in items {
+            match item.severity {
+                LspSeverity::Error => counts.errors += 1,
+                LspSeverity::Warning => counts.warnings += 1,
+                LspSeverity::Information | LspSeverity::Hint => {}
+            }
+        }
+        counts
     }
 
     /// Whether the server still loads or indexes, so that its answers may be incomplete.

@@ -20,9 +20,16 @@ use super::queries::{ask_session, needed_capability};
 use super::root::root_for;
 use super::session::{LspSession, MAX_TEXT};
 use super::slot::{LspPorts, LspSlot, find_program};
+use super::status::{LspNews, LspServerPhase, LspServerStatus};
 
 /// How long it is remembered that a program is not there.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// How long news are collected before they are told.
+const NEWS_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often a server that loads the project is looked at, while somebody follows it.
+const LOOK_AGAIN_WHILE_BUSY: Duration = Duration::from_secs(1);
 
 /// The most files of one call whose findings are compared.
 const MAX_CHECKED: usize = 20;
@@ -43,6 +50,7 @@ pub struct LspServers {
     /// When a program was not found, by the name of its server.
     missing: Mutex<HashMap<String, (Instant, String)>>,
     late: Arc<LateFindings>,
+    news: LspNews,
 }
 
 /// What the table and the configuration have for a file, where it is installed.
@@ -54,14 +62,26 @@ struct ServersForFile {
 }
 
 /// What was found of a server for a file.
-struct ServerLook {
-    definition: Arc<LspServerDefinition>,
+pub(super) struct ServerLook {
+    pub(super) definition: Arc<LspServerDefinition>,
     root: PathBuf,
-    program: Result<(), String>,
+    pub(super) program: Result<(), String>,
+}
+
+/// The definitions that know the ending of a file's name, none for a file that is not in `workspace`.
+pub(super) fn definitions_for<'a>(
+    definitions: &'a [Arc<LspServerDefinition>],
+    workspace: &Path,
+    path: &Path,
+) -> impl Iterator<Item = &'a Arc<LspServerDefinition>> {
+    let extension = extension_of(path).filter(|_| path.starts_with(workspace));
+    definitions
+        .iter()
+        .filter(move |it| extension.as_ref().is_some_and(|name| it.language(name).is_some()))
 }
 
 /// Of each family the servers up to the first whose program `find` finds, with their roots. Blocks.
-fn installed_servers(
+pub(super) fn installed_servers(
     definitions: &[Arc<LspServerDefinition>],
     (file, workspace): (&Path, &Path),
     find: impl Fn(&LspServerDefinition) -> Result<(), String>,
@@ -97,15 +117,13 @@ impl LspServers {
             slots: Mutex::default(),
             missing: Mutex::default(),
             late: Arc::default(),
+            news: LspNews::default(),
         }
     }
 
     /// The definitions that know the ending of the file's name.
     fn definitions_for(&self, path: &Path) -> impl Iterator<Item = &Arc<LspServerDefinition>> {
-        let extension = extension_of(path).filter(|_| path.starts_with(&self.workspace));
-        self.definitions
-            .iter()
-            .filter(move |it| extension.as_ref().is_some_and(|name| it.language(name).is_some()))
+        definitions_for(&self.definitions, &self.workspace, path)
     }
 
     /// The servers for a file: of each family the first that is installed. Looks at the disk off the
@@ -155,8 +173,82 @@ impl LspServers {
     fn slot(&self, definition: &Arc<LspServerDefinition>, root: PathBuf) -> Arc<LspSlot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (definition.name.clone(), root.clone());
-        let new = || Arc::new(LspSlot::new(definition.clone(), root, self.ports.clone()));
+        let (ports, news) = (self.ports.clone(), self.news.clone());
+        let new = || Arc::new(LspSlot::new(definition.clone(), root, ports, news));
         slots.entry(key).or_insert_with(new).clone()
+    }
+
+    /// What is known of each server, once something has changed since `seen`, with what to wait from
+    /// next; at once where nothing was seen yet. Those that have been needed come first, then those that
+    /// are installed; each at the place of its definition.
+    pub async fn status_after(&self, seen: Option<u64>) -> (u64, Vec<LspServerStatus>) {
+        let mut changes = self.news.subscribe();
+        let is_busy = self.running().iter().any(|(_, session)| session.state.is_busy());
+        // Nobody tells that a server has loaded the project.
+        let limit = if is_busy { LOOK_AGAIN_WHILE_BUSY } else { Duration::MAX };
+        let news = changes.wait_for(|count| Some(*count) != seen);
+        let _ = tokio::time::timeout(limit, news).await;
+        if seen.is_some() {
+            // Findings of many files come at once.
+            tokio::time::sleep(NEWS_PAUSE).await;
+        }
+        let count = *changes.borrow_and_update();
+        (count, self.status().await)
+    }
+
+    async fn status(&self) -> Vec<LspServerStatus> {
+        let slots: Vec<Arc<LspSlot>> = {
+            let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            slots.values().cloned().collect()
+        };
+        let mut all: Vec<LspServerStatus> = slots.iter().map(|slot| slot.status()).collect();
+        let is_needed = |it: &&Arc<LspServerDefinition>| {
+            slots.iter().all(|slot| slot.definition.name != it.name)
+        };
+        let rest: Vec<_> = self.definitions.iter().filter(is_needed).cloned().collect();
+        let programs = self.ports.programs.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let look = |definition: &Arc<LspServerDefinition>| {
+                let mut status = LspServerStatus::of(definition);
+                if let Err(why) = find_program(definition, &programs) {
+                    status.phase = LspServerPhase::NotInstalled(why);
+                }
+                status
+            };
+            rest.iter().map(look).collect::<Vec<_>>()
+        });
+        // It fails only while slug ends.
+        all.extend(looking.await.unwrap_or_default());
+        let place = |name: &str| self.definitions.iter().position(|it| it.name == name);
+        all.sort_by_cached_key(|it| (it.rank(), place(&it.name), it.root.clone()));
+        all
+    }
+
+    /// Ends the server of a root, until it is restarted.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server; a sentence.
+    pub async fn stop(&self, name: &str, root: &Path) -> Result<(), String> {
+        self.find_slot(name, root)?.stop().await;
+        Ok(())
+    }
+
+    /// Ends the server of a root if it runs, and starts it anew.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server, or it cannot start; a sentence.
+    pub async fn restart(&self, name: &str, root: &Path) -> Result<(), String> {
+        let slot = self.find_slot(name, root)?;
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        slot.restart().await
+    }
+
+    fn find_slot(&self, name: &str, root: &Path) -> Result<Arc<LspSlot>, String> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = slots.get(&(name.to_owned(), root.to_owned())).cloned();
+        found.ok_or_else(|| format!("No language server {name} has started in {}.", root.display()))
     }
 
     /// The sessions that run now.
@@ -356,6 +448,6 @@ fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
 }
 
 /// The ending of a file's name, in small letters and without the point.
-fn extension_of(path: &Path) -> Option<String> {
+pub(super) fn extension_of(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }

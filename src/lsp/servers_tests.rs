@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::status::{LspServerPhase, LspServerStatus};
 use super::testing::{LspTestEnv, PlayedFindings, PlayedServer, WAIT_TIMEOUT, put_program};
 use crate::tools::{
     CodeItem, CodeOperation, CodePlace, CodePosition, CodeQuery, FileChange, LanguageServers,
@@ -355,4 +356,31 @@ async fn several_files_of_one_call_are_told_before_any_is_judged() {
         found.ends_with("b.x (found by language servers):\n1: error: wrong: bad too"),
         "{found}"
     );
+}
+
+#[tokio::test]
+async fn the_status_follows_a_server_from_its_first_use_to_its_end() {
+    let env = env_finding(PlayedFindings::PushWithVersion);
+    let (seen, before) = env.servers.status_after(None).await;
+    let state = |all: &[LspServerStatus]| {
+        let found = all.iter().find(|it| it.name == "played").unwrap();
+        (found.phase.clone(), found.counts.files, found.counts.errors)
+    };
+    assert_eq!(state(&before), (LspServerPhase::NotNeeded, 0, 0));
+    let path = env.put("a.x", "bad\n");
+    env.servers.ask(&query(CodeOperation::Diagnostics, &path, "bad\n")).await.unwrap();
+    let (seen, now) = env.servers.status_after(Some(seen)).await;
+    assert_eq!(state(&now), (LspServerPhase::Ready, 1, 1));
+    assert_eq!(now[0].name, "played", "what runs comes first");
+    let root = now[0].root.clone().unwrap();
+    env.servers.stop("played", &root).await.unwrap();
+    let (_, now) = env.servers.status_after(Some(seen)).await;
+    assert_eq!(state(&now), (LspServerPhase::Stopped, 0, 0));
+    let refused = env.servers.ask(&query(CodeOperation::Definition, &path, "bad\n")).await;
+    assert!(refused.unwrap_err().0.contains("They can start it in /lsp"));
+    env.servers.restart("played", &root).await.unwrap();
+    assert_eq!(state(&env.servers.status_after(None).await.1).0, LspServerPhase::Ready);
+    assert_eq!(env.played.starts.load(Ordering::Acquire), 2);
+    let unknown = env.servers.restart("nothing", &root).await.unwrap_err();
+    assert!(unknown.starts_with("No language server nothing has started in"), "{unknown}");
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::disk::read_text;
 use crate::platform::server_program::ServerProgram;
 
-use super::connection::{LspConnection, LspError};
+use super::connection::{LspConnection, LspError, lsp_text};
 use super::diagnostic::LspDiagnostic;
 use super::documents::{DocumentStamp, DocumentStep, OpenDocuments};
 use super::file_uri::file_uri;
@@ -30,6 +30,9 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 
 /// In so many files besides the changed ones findings are compared, and the time for each.
 const MAX_ELSEWHERE: usize = 10;
+
+/// The most characters of the name and the version that a server tells.
+const MAX_IMPLEMENTATION: usize = 80;
 const ELSEWHERE_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a server may take to say good-bye.
@@ -54,6 +57,8 @@ pub(super) struct LspSession {
     pub(super) connection: LspConnection,
     pub(super) state: Arc<LspServerState>,
     pub(super) capabilities: Value,
+    /// The name and the version that the server has told of itself; empty for neither.
+    pub(super) implementation: String,
     pub(super) encoding: LspEncoding,
     documents: tokio::sync::Mutex<OpenDocuments>,
     /// Held from a change until its findings are there, so that two changes are not mixed up.
@@ -111,6 +116,7 @@ impl LspSession {
             state,
             encoding: LspEncoding::of(&capabilities),
             capabilities,
+            implementation: implementation(&answer),
             documents: tokio::sync::Mutex::default(),
             checking: tokio::sync::Mutex::default(),
             is_warm: AtomicBool::new(false),
@@ -377,6 +383,12 @@ fn look((path, stamp): (PathBuf, Option<DocumentStamp>)) -> Option<FileLook> {
         Some((stamp, text))
     });
     Some((path, text))
+}
+
+fn implementation(answer: &Value) -> String {
+    let text = |key: &str| answer.get("serverInfo")?.get(key)?.as_str();
+    let words: Vec<&str> = ["name", "version"].into_iter().filter_map(text).collect();
+    lsp_text(&words.join(" "), MAX_IMPLEMENTATION)
 }
 
 fn initialize_params(root: &Path, initialization: &Value) -> Value {

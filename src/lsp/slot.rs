@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::platform::server_program::{
     ServerErrorOutput, ServerProgram, ServerProgramSearch, ServerProgramSpec,
@@ -15,6 +17,7 @@ use crate::tools::Processes;
 use super::connection::{LspError, lsp_text};
 use super::definition::LspServerDefinition;
 use super::session::{LspSession, LspStart};
+use super::status::{LspNews, LspServerPhase, LspServerStatus};
 
 /// How often a server is started again that has ended by itself.
 const MAX_RESTARTS: usize = 3;
@@ -26,7 +29,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 const MAX_LAST_LINE: usize = 300;
 
 /// What servers get of slug's environment, besides what every server gets: where tools and caches are.
-const PASSED_VARIABLES: &str = "USER|TMPDIR|LC_*|XDG_*|CARGO_HOME|RUSTUP_HOME|RUSTUP_TOOLCHAIN|GOPATH|\
+pub(super) const PASSED_VARIABLES: &str = "USER|TMPDIR|LC_*|XDG_*|CARGO_HOME|RUSTUP_HOME|RUSTUP_TOOLCHAIN|GOPATH|\
     GOROOT|GOCACHE|GOMODCACHE|GOFLAGS|JAVA_HOME|VIRTUAL_ENV|CONDA_PREFIX|NVM_DIR|NODE_PATH|GEM_HOME|\
     GEM_PATH|DOTNET_ROOT|COMPOSER_HOME|OPAMROOT|ANDROID_HOME";
 
@@ -47,15 +50,19 @@ pub(super) struct LspSlot {
     pub(super) root: PathBuf,
     ports: LspPorts,
     errors: ServerErrorOutput,
+    news: LspNews,
     run: tokio::sync::Mutex<SlotRun>,
     /// The running session, to be looked at without waiting for a start.
     running: Mutex<Weak<LspSession>>,
+    phase: Mutex<LspServerPhase>,
 }
 
 #[derive(Default)]
 struct SlotRun {
     current: Option<Arc<LspSession>>,
     starts: usize,
+    /// The user has ended it.
+    is_stopped: bool,
     /// When and why it could not start last.
     failure: Option<(Instant, String)>,
 }
@@ -65,9 +72,65 @@ impl LspSlot {
         definition: Arc<LspServerDefinition>,
         root: PathBuf,
         ports: LspPorts,
+        news: LspNews,
     ) -> Self {
         let (errors, run, running) = Default::default();
-        Self { definition, root, ports, errors, run, running }
+        let phase = Mutex::new(LspServerPhase::NotNeeded);
+        Self { definition, root, ports, errors, news, run, running, phase }
+    }
+
+    /// What is known of the server now. Waits for nothing.
+    pub(super) fn status(&self) -> LspServerStatus {
+        let mut status = LspServerStatus::of(&self.definition);
+        status.phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        status.root = Some(self.root.clone());
+        status.error_output = self.errors.text();
+        match self.running() {
+            Some(session) => {
+                status.implementation.clone_from(&session.implementation);
+                status.is_busy = session.state.is_busy();
+                status.counts = session.state.counts();
+            }
+            None if status.phase == LspServerPhase::Ready => {
+                let why = format!("It has ended by itself{}.", self.last_words());
+                status.phase = LspServerPhase::Failed(why);
+            }
+            None => {}
+        }
+        status
+    }
+
+    fn enter(&self, phase: LspServerPhase) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+        self.news.tell();
+    }
+
+    /// Ends the server, which then stays ended until [`Self::restart`].
+    pub(super) async fn stop(&self) {
+        let session = {
+            let mut run = self.run.lock().await;
+            self.enter(LspServerPhase::Stopped);
+            run.is_stopped = true;
+            run.starts = 0;
+            run.current.take()
+        };
+        if let Some(session) = session {
+            session.stop().await;
+        }
+    }
+
+    /// Ends the server if it runs, and starts it anew, however often it has failed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::session`].
+    pub(super) async fn restart(self: &Arc<Self>) -> Result<(), String> {
+        self.stop().await;
+        {
+            let mut run = self.run.lock().await;
+            (run.is_stopped, run.failure) = (false, None);
+        }
+        self.session().await.map(drop)
     }
 
     /// The session that runs now, without starting one.
@@ -91,6 +154,12 @@ impl LspSlot {
             current.touch();
             return Ok(current.clone());
         }
+        if run.is_stopped {
+            return Err(format!(
+                "The user has stopped the language server {}. They can start it in /lsp.",
+                self.definition.name
+            ));
+        }
         if let Some((when, why)) = &run.failure
             && when.elapsed() < RETRY_AFTER
         {
@@ -102,18 +171,26 @@ impl LspSlot {
                 self.definition.name
             ));
         }
+        self.enter(LspServerPhase::Starting);
         match self.start().await {
             Ok(session) => {
                 let session = Arc::new(session);
+                tokio::spawn(tell_news(
+                    session.state.follow(),
+                    session.connection.end(),
+                    self.news.clone(),
+                ));
                 *self.running.lock().unwrap_or_else(PoisonError::into_inner) =
                     Arc::downgrade(&session);
                 (run.current, run.failure) = (Some(session.clone()), None);
                 run.starts += 1;
+                self.enter(LspServerPhase::Ready);
                 tokio::spawn(end_when_idle(Arc::downgrade(self), self.ports.idle_limit));
                 Ok(session)
             }
             Err(why) => {
                 run.failure = Some((Instant::now(), why.clone()));
+                self.enter(LspServerPhase::Failed(why.clone()));
                 Err(why)
             }
         }
@@ -178,10 +255,23 @@ impl LspSlot {
         let session = run.current.take()?;
         // It did not end by itself.
         run.starts -= 1;
+        self.enter(LspServerPhase::NotNeeded);
         drop(run);
         session.stop().await;
         None
     }
+}
+
+/// Tells what a session finds, and its end.
+async fn tell_news(mut found: watch::Receiver<u64>, end: CancellationToken, news: LspNews) {
+    loop {
+        tokio::select! {
+            changed = found.changed() => if changed.is_err() { break },
+            () = end.cancelled() => break,
+        }
+        news.tell();
+    }
+    news.tell();
 }
 
 /// Looks from time to time whether a server is still used.

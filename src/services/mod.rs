@@ -6,6 +6,7 @@ pub mod branch_text;
 pub mod connect;
 pub mod explanation;
 pub mod hook_admin;
+pub mod lsp_admin;
 pub mod mcp_admin;
 pub mod server_address;
 pub mod server_search;

@@ -192,18 +192,23 @@ impl EffectExecutor {
                 });
                 self.following.replace(asked).iter().for_each(AbortHandle::abort);
             }
+            ScreenEffect::FollowLsp { id, seen } => {
+                let answers = self.answers.clone();
+                let asked = self.asking.spawn(async move {
+                    let (seen, servers) = services.language_servers(seen).await;
+                    let _ = answers.send(ScreenMsg::LspServers { id, seen, servers }).await;
+                });
+                self.following.replace(asked).iter().for_each(AbortHandle::abort);
+            }
             ScreenEffect::FollowOffers { seen } => self.answer(async move {
                 let (seen, servers) = services.mcp_servers(seen).await;
                 ScreenMsg::ServerOffers { seen, servers }
             }),
             ScreenEffect::ChangeMcp(job) => {
-                let answers = self.answers.clone();
-                self.asking.spawn(async move {
-                    if let Err(text) = services.change_mcp(job).await {
-                        let level = NoticeLevel::Error;
-                        let _ = answers.send(ScreenMsg::Notice { level, text }).await;
-                    }
-                });
+                self.tell_failure(async move { services.change_mcp(job).await });
+            }
+            ScreenEffect::ChangeLsp(job) => {
+                self.tell_failure(async move { services.change_language_server(job).await });
             }
             ScreenEffect::Find { id, document, query } => self.answer(async move {
                 let searched = document.len();
@@ -426,6 +431,17 @@ impl EffectExecutor {
             let msg = work.await;
             // A failed send means that the screen is closing, and nobody waits for the answer.
             let _ = answers.send(msg).await;
+        });
+    }
+
+    /// Tells the user when the work fails, and nothing else: what comes of it is told to who follows.
+    fn tell_failure(&mut self, work: impl Future<Output = Result<(), String>> + Send + 'static) {
+        let answers = self.answers.clone();
+        self.asking.spawn(async move {
+            if let Err(text) = work.await {
+                let level = NoticeLevel::Error;
+                let _ = answers.send(ScreenMsg::Notice { level, text }).await;
+            }
         });
     }
 

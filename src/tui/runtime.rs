@@ -388,6 +388,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::StoreAnswered { .. }
             | ScreenMsg::Hooks { .. }
             | ScreenMsg::McpServers { .. }
+            | ScreenMsg::LspServers { .. }
             | ScreenMsg::ServerOffers { .. }
             | ScreenMsg::Settings { .. }
             | ScreenMsg::Found { .. }

@@ -3,6 +3,7 @@
 //! `screen(80, 24).event(…).key("enter").shows("…")`. Each key takes half a second, so that no
 //! guard against fast typing gets in the way; [`TestScreen::key_at_once`] takes no time.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,7 @@ use super::app::path_ranking;
 use super::app::settings::ScreenSettings;
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
+use super::theme::screen_contrast::assert_readable;
 use super::view::{RoleStyles, ViewLayouts, view};
 
 /// The agent whose conversation is on screen.
@@ -41,7 +43,7 @@ pub struct TestScreen {
     pub model: ScreenModel,
     /// Effects since the last check or [`TestScreen::clear_effects`].
     pub effects: VecDeque<ScreenEffect>,
-    layouts: ViewLayouts,
+    layouts: RefCell<ViewLayouts>,
     terminal: Terminal<TestBackend>,
     now: Duration,
 }
@@ -78,7 +80,7 @@ pub fn screen(width: u16, height: u16) -> TestScreen {
     let mut scene = TestScreen {
         model: ScreenModel::new(AGENT, settings, status, composer, (width, height)),
         effects: VecDeque::new(),
-        layouts: ViewLayouts::new(SyntaxHighlighter::off()),
+        layouts: RefCell::new(ViewLayouts::new(SyntaxHighlighter::off())),
         terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
         now: Duration::from_secs(1),
     };
@@ -179,12 +181,26 @@ impl TestScreen {
 
     /// How many blocks were laid out so far.
     pub fn layout_count(&self) -> u64 {
-        self.layouts.layout_count()
+        self.layouts.borrow().layout_count()
     }
 
     /// The last frame as text, each row in quotes.
     pub fn text(&self) -> String {
         self.terminal.backend().to_string()
+    }
+
+    /// The last frame as text, as [`TestScreen::text`]. Fails if a cell of it cannot be read in one
+    /// of the shipped themes.
+    #[track_caller]
+    pub fn readable_text(&self) -> String {
+        let size = self.terminal.backend().buffer().area;
+        assert_readable(|styles| {
+            let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
+            let layouts = &mut *self.layouts.borrow_mut();
+            let drawn = terminal.draw(|frame| drop(view(&self.model, layouts, styles, frame)));
+            drawn.unwrap().buffer.clone()
+        });
+        self.text()
     }
 
     /// The column and row of the terminal's cursor.
@@ -266,12 +282,12 @@ impl TestScreen {
 
     /// The text and address of each link on screen, row by row.
     pub fn links(&self) -> Vec<(String, String)> {
-        let buffer = self.terminal.backend().buffer();
+        let (buffer, layouts) = (self.terminal.backend().buffer(), self.layouts.borrow());
         let mut links: Vec<(String, String)> = Vec::new();
         let mut last = None;
         for (index, cell) in buffer.content().iter().enumerate() {
             let row = index / usize::from(buffer.area.width);
-            let link = self.layouts.links().read(cell.underline_color);
+            let link = layouts.links().read(cell.underline_color);
             let place = link.as_ref().map(|(number, _)| (row, *number));
             match (link, links.last_mut()) {
                 (Some(_), Some((text, _))) if place == last => text.push_str(cell.symbol()),
@@ -296,7 +312,7 @@ impl TestScreen {
 
     fn draw(&mut self) {
         let mut geometry = None;
-        let (model, layouts) = (&self.model, &mut self.layouts);
+        let (model, layouts) = (&self.model, self.layouts.get_mut());
         self.terminal
             .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
             .unwrap();

@@ -221,4 +221,6 @@ impl RoleColors {
 #[cfg(test)]
 mod contrast;
 #[cfg(test)]
+pub mod screen_contrast;
+#[cfg(test)]
 mod tests;

@@ -85,12 +85,13 @@ impl ServerProof {
     async fn wait_until_known(&self, fixture: &AgentFixture, servers: &LspServers, count: usize) {
         let path = fixture.work.join(format!("f0.{}", self.ending));
         let text = fixture.read(&format!("f0.{}", self.ending));
-        let byte = text.lines().next().unwrap().find("total").unwrap();
+        let mut lines = text.lines().enumerate();
+        let (line, byte) = lines.find_map(|(at, text)| Some((at, text.find("total")?))).unwrap();
         let query = CodeQuery {
             operation: CodeOperation::References,
             path: Some(path),
             text: text.into(),
-            position: CodePosition { line: 0, byte },
+            position: CodePosition { line, byte },
             name: String::new(),
         };
         let known = tokio::time::timeout(INDEX_TIMEOUT, async {
@@ -223,7 +224,9 @@ async fn bash_language_server_finds_mistakes_and_definitions() {
         mistake: ("total 1", "cd /nowhere", "SC2164"),
         definitions: json!({}),
     };
-    let (fixture, _, _, mut agent) = proof.open().await;
+    let (fixture, _, servers, mut agent) = proof.open().await;
+    // It answers before it has read anything.
+    proof.wait_until_known(&fixture, &servers, 2).await;
     assert!(proof.ask(&mut agent, &fixture, "definition").await.contains("f1.sh:2"));
     assert!(proof.ask(&mut agent, &fixture, "references").await.contains("f1.sh:3"));
     proof.find_and_edit(&mut agent, &fixture).await;

@@ -4,6 +4,7 @@ mod eval;
 mod export_import;
 mod gc;
 mod keys;
+mod language_servers;
 mod mcp;
 mod model_files;
 mod models;
@@ -26,7 +27,7 @@ use crate::providers::Provider;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
-use super::{acp, build, local, print, replay};
+use super::{acp, build, local, lsp, print, replay};
 
 pub(super) use export_import::write_file;
 
@@ -119,6 +120,10 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         Ok(config) => mcp::probe(run_context, config, project).await?,
         Err(_) => (Vec::new(), Vec::new()),
     };
+    let servers = match &config {
+        Ok(config) => language_servers::survey(run_context, config, project).await?,
+        Err(_) => Vec::new(),
+    };
     let binary = std::env::current_exe().and_then(|it| it.canonicalize()).ok();
     let findings = doctor::examine(&DoctorInput {
         config: config.as_ref().map_err(Vec::as_slice),
@@ -136,6 +141,8 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         network: &network,
         mcp_servers: &mcp_servers,
         mcp_problems: &mcp_problems,
+        language_servers: &servers,
+        is_trusted: lsp::may_start(run_context, project),
         extent: trials::extent(run_context),
     })
     .await;

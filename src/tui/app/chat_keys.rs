@@ -149,6 +149,7 @@ fn key_in(
             | KeyContext::Jobs
             | KeyContext::Agents
             | KeyContext::Mcp
+            | KeyContext::Lsp
             | KeyContext::Rules
             | KeyContext::Rewind
             | KeyContext::Review,

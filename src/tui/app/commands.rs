@@ -19,7 +19,7 @@ use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
 use crate::tui::dialogs::{
-    DialogStack, agents, changes, context, jobs, mcp, rewind, rules, turn_review,
+    DialogStack, agents, changes, context, jobs, lsp, mcp, rewind, rules, turn_review,
 };
 
 use super::choice::PickerChoice;
@@ -292,6 +292,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         }
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
         SlashCommand::Mcp => model.dialogs.open(mcp::open(&mut model.shared.requests.ids)),
+        SlashCommand::Lsp => model.dialogs.open(lsp::open(&mut model.shared.requests.ids)),
         SlashCommand::Settings => {
             model.dialogs.open(settings::open(&mut model.shared.requests.ids))
         }

@@ -7,6 +7,7 @@ use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply}
 use crate::domain::{
     ApprovalId, CallId, ContentHash, DangerFact, FollowedOutput, JobReport, NoticeLevel,
 };
+use crate::lsp::LspServerStatus;
 use crate::mcp::McpServerStatus;
 use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
@@ -51,6 +52,8 @@ pub enum DialogReply {
     Context(Box<ContextReply>),
     /// The MCP servers, and what to wait from next.
     McpServers { id: RequestId, seen: u64, servers: Vec<McpServerStatus> },
+    /// The language servers, and what to wait from next.
+    LspServers { id: RequestId, seen: u64, servers: Vec<LspServerStatus> },
     /// How the jobs stand.
     Jobs(Vec<JobReport>),
     /// News of the output of the job that is followed.

@@ -18,6 +18,7 @@ use super::startup::StartupAnswer;
 use super::text_query::TextQuery;
 use crate::services::connect::ConnectJob;
 use crate::services::hook_admin::HookAdminRequest;
+use crate::services::lsp_admin::LspAdminRequest;
 use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::sessions::SessionStoreRequest;
 use crate::services::store_query::StoreQuery;
@@ -111,6 +112,14 @@ pub enum ScreenEffect {
     },
     /// Restarts an MCP server, or gives it the user's yes. What comes of it is told to who follows.
     ChangeMcp(McpAdminRequest),
+    /// Asks for the language servers, to be told once something has changed since `seen`. It takes the
+    /// place of the request before.
+    FollowLsp {
+        id: RequestId,
+        seen: Option<u64>,
+    },
+    /// Restarts or stops a language server. What comes of it is told to who follows.
+    ChangeLsp(LspAdminRequest),
     /// Searches a long text, off the UI task.
     Find {
         id: RequestId,

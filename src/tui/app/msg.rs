@@ -7,6 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
 use crate::domain::{AgentId, ModelName, NoticeLevel};
+use crate::lsp::LspServerStatus;
 use crate::mcp::McpServerStatus;
 use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{HistoryPage, SessionSearchResult};
@@ -148,6 +149,13 @@ pub enum ScreenMsg {
         /// What to wait from next.
         seen: u64,
         servers: Vec<McpServerStatus>,
+    },
+    /// Answer to `FollowLsp`.
+    LspServers {
+        id: RequestId,
+        /// What to wait from next.
+        seen: u64,
+        servers: Vec<LspServerStatus>,
     },
     /// Answer to `FollowOffers`.
     ServerOffers {

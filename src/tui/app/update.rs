@@ -225,6 +225,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             let rows = hooks::rows(answer, &model.shared.settings);
             keys::tell_dialogs(model, &DialogReply::Rows { id, rows })
         }
+        ScreenMsg::LspServers { id, seen, servers } => {
+            keys::tell_dialogs(model, &DialogReply::LspServers { id, seen, servers })
+        }
         ScreenMsg::McpServers { id, seen, servers } => {
             keys::tell_dialogs(model, &DialogReply::McpServers { id, seen, servers })
         }

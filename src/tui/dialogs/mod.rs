@@ -15,6 +15,7 @@ pub mod jobs;
 pub mod key_sheet;
 pub mod line;
 pub mod linear_page;
+pub mod lsp;
 pub mod mcp;
 pub mod open_dialog;
 pub mod page_rows;

@@ -15,6 +15,7 @@ use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
 use super::jobs::JobsPage;
 use super::key_sheet::KeySheet;
+use super::lsp::LspPage;
 use super::mcp::McpPage;
 use super::pager::Pager;
 use super::picker::Picker;
@@ -82,6 +83,8 @@ open_dialogs! {
     Agents(AgentsPage),
     /// The MCP servers.
     Mcp(McpPage),
+    /// The language servers.
+    Lsp(LspPage),
     /// The permission rules.
     Rules(RulesPage),
     /// The new value of a setting.

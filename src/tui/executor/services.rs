@@ -8,10 +8,12 @@ use tokio::sync::mpsc;
 
 use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
+use crate::lsp::LspServerStatus;
 use crate::mcp::McpServerStatus;
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::services::connect::{ConnectEvent, ConnectJob};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::lsp_admin::LspAdminRequest;
 use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
@@ -81,6 +83,22 @@ pub trait FrontEndServices: Send + Sync + 'static {
     /// A sentence for the user when the server has changed since it was shown, or the answer cannot be
     /// kept.
     async fn change_mcp(&self, _job: McpAdminRequest) -> Result<(), String> {
+        Err(UNAVAILABLE.to_owned())
+    }
+    /// What is known of the language servers, as [`Self::mcp_servers`] has it; none in a folder that the
+    /// user does not trust.
+    async fn language_servers(&self, seen: Option<u64>) -> (u64, Vec<LspServerStatus>) {
+        match seen {
+            None => (0, Vec::new()),
+            Some(_) => std::future::pending().await,
+        }
+    }
+    /// Restarts or stops a language server.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when there is no such server, or it cannot start.
+    async fn change_language_server(&self, _job: LspAdminRequest) -> Result<(), String> {
         Err(UNAVAILABLE.to_owned())
     }
     /// Lists the settings, or writes one into the user's configuration first.

@@ -88,8 +88,11 @@ fn two_started(width: u16, height: u16) -> TestScreen {
 fn a_started_agent_has_a_line_with_state_and_figures() {
     let scene = two_started(80, 24).shows("running  5 calls  12.3k tokens  $0.02");
     let scene = scene.shows("failed  1 call  900 tokens").hides("Three so far.");
-    insta::assert_snapshot!("two_started_agents_at_80_columns", scene.text());
-    insta::assert_snapshot!("two_started_agents_at_120_columns", two_started(120, 40).text());
+    insta::assert_snapshot!("two_started_agents_at_80_columns", scene.readable_text());
+    insta::assert_snapshot!(
+        "two_started_agents_at_120_columns",
+        two_started(120, 40).readable_text()
+    );
 }
 
 /// Complaint 6: one cannot see what an agent does, or stop it.
@@ -108,8 +111,8 @@ fn enter_on_the_line_opens_the_conversation_where_the_agent_is_steered_and_stopp
 fn the_page_lists_all_agents_and_opens_or_stops_one() {
     let opened = |width, height| two_started(width, height).key("alt+t");
     let scene = opened(80, 24).shows("main conversation").shows("explore: find the callers");
-    insta::assert_snapshot!("the_page_of_agents_at_80_columns", scene.text());
-    insta::assert_snapshot!("the_page_of_agents_at_120_columns", opened(120, 40).text());
+    insta::assert_snapshot!("the_page_of_agents_at_80_columns", scene.readable_text());
+    insta::assert_snapshot!("the_page_of_agents_at_120_columns", opened(120, 40).readable_text());
     let ended = opened(80, 24).key("enter");
     ended.shows("Message this agent · f6 next agent · alt+t all agents");
     let scene = scene.key("up").clear_effects().key("x").shows("again stops explore");

@@ -378,7 +378,7 @@ fn an_edit_shows_what_it_changes() {
         ..*request
     };
     let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request)));
-    insta::assert_snapshot!(scene.after(400).text());
+    insta::assert_snapshot!(scene.after(400).readable_text());
 }
 
 /// An edit of one line in this file.
@@ -401,7 +401,7 @@ const DEEP: &str = "/home/me/src/webshop/services/payments-gateway/src/main/java
 #[test]
 fn all_of_a_long_path_is_shown_before_its_edit_can_be_approved() {
     let scene = screen(80, 24).event(edit_of(DEEP, 1)).clear_effects();
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
     let shown: String = scene.text().split(['\n', '▌', ' ', '"']).collect();
     assert!(shown.contains(DEEP.trim_start_matches("/home/me/src/webshop/")), "{shown}");
     scene.key("y").expect_effects(&answered(ApprovalAnswer::Once));
@@ -433,7 +433,7 @@ fn a_path_that_fills_the_screen_is_scrolled_through_first() {
 fn runs_of_spaces_in_a_path_are_visible() {
     let path = format!("/home/me/src/webshop/docs/my notes.md{}/conftest.py", " ".repeat(90));
     let scene = screen(80, 24).event(edit_of(&path, 1)).after(400);
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 #[test]
@@ -509,19 +509,19 @@ fn a_click_on_the_box_of_a_change_leaves_it_out() {
 
 #[test]
 fn the_dialog_at_80x24() {
-    insta::assert_snapshot!(asked().event(question(2, "make")).after(400).text());
+    insta::assert_snapshot!(asked().event(question(2, "make")).after(400).readable_text());
 }
 
 #[test]
 fn the_dialog_at_120x40() {
     let scene = screen(120, 40).event(question(1, COMMAND)).event(question(2, "make"));
-    insta::assert_snapshot!(scene.after(400).text());
+    insta::assert_snapshot!(scene.after(400).readable_text());
 }
 
 #[test]
 fn the_dialog_on_the_smallest_screen() {
     let scene = screen(40, 12).event(question(1, COMMAND)).after(400);
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 /// The question about a command that failed in the sandbox.
@@ -546,7 +546,7 @@ fn outside() -> AgentEvent {
 fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
     for (width, height) in [(80, 24), (120, 40)] {
         let scene = screen(width, height).event(outside()).after(400);
-        insta::assert_snapshot!(format!("outside_{width}x{height}"), scene.text());
+        insta::assert_snapshot!(format!("outside_{width}x{height}"), scene.readable_text());
     }
     screen(80, 24)
         .event(outside())
@@ -577,7 +577,7 @@ fn repeats() -> AgentEvent {
 #[test]
 fn a_call_that_leads_nowhere_goes_on_or_stops() {
     let scene = screen(80, 24).event(repeats()).clear_effects();
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
     scene.key("y").expect_effects(&answered(ApprovalAnswer::Once));
 }
 

@@ -77,17 +77,17 @@ fn page(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn the_page_at_80x24() {
-    insta::assert_snapshot!(page(80, 24).text());
+    insta::assert_snapshot!(page(80, 24).readable_text());
 }
 
 #[test]
 fn the_page_at_120x40() {
-    insta::assert_snapshot!(page(120, 40).key("n").text());
+    insta::assert_snapshot!(page(120, 40).key("n").readable_text());
 }
 
 #[test]
 fn the_page_at_200x60() {
-    insta::assert_snapshot!(page(200, 60).text());
+    insta::assert_snapshot!(page(200, 60).readable_text());
 }
 
 #[test]

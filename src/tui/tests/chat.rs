@@ -68,22 +68,22 @@ fn chat(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn the_chat_at_80x24() {
-    insta::assert_snapshot!(chat(80, 24).text());
+    insta::assert_snapshot!(chat(80, 24).readable_text());
 }
 
 #[test]
 fn the_chat_at_120x40() {
-    insta::assert_snapshot!(chat(120, 40).text());
+    insta::assert_snapshot!(chat(120, 40).readable_text());
 }
 
 #[test]
 fn the_chat_on_the_smallest_screen() {
-    insta::assert_snapshot!(chat(40, 12).text());
+    insta::assert_snapshot!(chat(40, 12).readable_text());
 }
 
 #[test]
 fn the_keys_at_80x24() {
-    insta::assert_snapshot!(screen(80, 24).key("?").text());
+    insta::assert_snapshot!(screen(80, 24).key("?").readable_text());
 }
 
 #[test]

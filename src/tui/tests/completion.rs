@@ -96,11 +96,14 @@ fn a_command_of_another_source_is_completed_listed_and_run() {
 
 #[test]
 fn the_lists_at_80x24() {
-    insta::assert_snapshot!("mention", typed("see @car").text());
+    insta::assert_snapshot!("mention", typed("see @car").readable_text());
     let scene = counts(typed("see @src/cart.rs:10-400"), "src/cart.rs", Some(220));
-    insta::assert_snapshot!("lines", scene.text());
-    insta::assert_snapshot!("sessions", knows_sessions(typed("as in @session:fix")).text());
-    insta::assert_snapshot!("argument", screen(80, 24).types("/mode ").text());
+    insta::assert_snapshot!("lines", scene.readable_text());
+    insta::assert_snapshot!(
+        "sessions",
+        knows_sessions(typed("as in @session:fix")).readable_text()
+    );
+    insta::assert_snapshot!("argument", screen(80, 24).types("/mode ").readable_text());
 }
 
 #[test]

@@ -144,17 +144,17 @@ fn results(width: u16, height: u16, ledger: &ContextLedger) -> TestScreen {
 
 #[test]
 fn the_page_at_80x24() {
-    insta::assert_snapshot!(results(80, 24, &ledger()).key("down").text());
+    insta::assert_snapshot!(results(80, 24, &ledger()).key("down").readable_text());
 }
 
 #[test]
 fn the_page_at_120x40() {
-    insta::assert_snapshot!(results(120, 40, &ledger()).key("end").text());
+    insta::assert_snapshot!(results(120, 40, &ledger()).key("end").readable_text());
 }
 
 #[test]
 fn the_page_at_40x12() {
-    insta::assert_snapshot!(page(40, 12, &ledger()).text());
+    insta::assert_snapshot!(page(40, 12, &ledger()).readable_text());
 }
 
 #[test]

@@ -60,9 +60,9 @@ fn forked(width: u16, height: u16) -> TestScreen {
 #[test]
 fn a_fork_has_a_line_that_opens_its_conversation() {
     let scene = forked(80, 24).shows("fork: write down why").shows("running  2 calls");
-    insta::assert_snapshot!("a_fork_at_80_columns", scene.text());
-    insta::assert_snapshot!("a_fork_at_120_columns", forked(120, 40).text());
-    insta::assert_snapshot!("a_fork_at_200_columns", forked(200, 60).text());
+    insta::assert_snapshot!("a_fork_at_80_columns", scene.readable_text());
+    insta::assert_snapshot!("a_fork_at_120_columns", forked(120, 40).readable_text());
+    insta::assert_snapshot!("a_fork_at_200_columns", forked(200, 60).readable_text());
     let scene = scene.event_of(FORK, recorded(&user("write down why it fails")));
     scene.key("tab").key("enter").shows("write down why it fails");
     forked(80, 24).types("/agents").key("enter").shows("fork: write down why");

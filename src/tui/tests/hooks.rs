@@ -66,17 +66,17 @@ fn listed(width: u16, height: u16, rows: Vec<HookRow>) -> TestScreen {
 
 #[test]
 fn the_list_at_80_columns() {
-    insta::assert_snapshot!(listed(80, 24, rows()).text());
+    insta::assert_snapshot!(listed(80, 24, rows()).readable_text());
 }
 
 #[test]
 fn the_list_at_120_columns() {
-    insta::assert_snapshot!(listed(120, 40, rows()).text());
+    insta::assert_snapshot!(listed(120, 40, rows()).readable_text());
 }
 
 #[test]
 fn one_of_them_at_80_columns() {
-    insta::assert_snapshot!(listed(80, 24, rows()).key("enter").text());
+    insta::assert_snapshot!(listed(80, 24, rows()).key("enter").readable_text());
 }
 
 #[test]
@@ -103,12 +103,12 @@ pub(super) fn changed(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn what_is_new_in_a_project_stands_above_at_80_columns() {
-    insta::assert_snapshot!(changed(80, 24).text());
+    insta::assert_snapshot!(changed(80, 24).readable_text());
 }
 
 #[test]
 fn trusting_what_is_new_is_asked_at_80_columns() {
-    insta::assert_snapshot!(changed(80, 24).key("enter").text());
+    insta::assert_snapshot!(changed(80, 24).key("enter").readable_text());
 }
 
 /// Whether the screen has asked to trust what is new.
@@ -171,7 +171,7 @@ fn one_is_tried_out_with_its_command_in_sight() {
         },
     };
     let scene = answer(scene, Ok(HookAdminResponse::Tried(Box::new(trial))));
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 #[test]

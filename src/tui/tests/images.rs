@@ -156,7 +156,7 @@ fn shown(width: u16, height: u16) -> TestScreen {
 #[test]
 fn an_image_is_a_labelled_box_that_folds() {
     let scene = shown(80, 24);
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
     scene.key("tab").key("enter").hides("┌").shows("▸ Image");
 }
 

@@ -460,7 +460,7 @@ fn the_history_shows_the_whole_of_a_long_text() {
         "fix the checkout\n\n- it panics when the cart is empty\n- add a test\n\nthanks\nbye";
     let scene = remembers((80, 24), &[(HERE, long), ("/home/me/src/pay", "fix the refunds")]);
     let scene = scene.key("ctrl+r").types("fix the");
-    insta::assert_snapshot!("history", scene.text());
+    insta::assert_snapshot!("history", scene.readable_text());
     scene.types(" panics").shows("it panics when").hides("refunds").key("enter").shows("❯ fix the");
 }
 

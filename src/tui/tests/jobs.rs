@@ -62,52 +62,52 @@ fn stop() -> ScreenEffect {
 
 #[test]
 fn without_jobs_at_80x24() {
-    insta::assert_snapshot!(opened(80, 24).event(AgentEvent::Jobs(Vec::new())).text());
+    insta::assert_snapshot!(opened(80, 24).event(AgentEvent::Jobs(Vec::new())).readable_text());
 }
 
 #[test]
 fn without_jobs_at_120x40() {
-    insta::assert_snapshot!(opened(120, 40).event(AgentEvent::Jobs(Vec::new())).text());
+    insta::assert_snapshot!(opened(120, 40).event(AgentEvent::Jobs(Vec::new())).readable_text());
 }
 
 #[test]
 fn without_jobs_at_200x60() {
-    insta::assert_snapshot!(opened(200, 60).event(AgentEvent::Jobs(Vec::new())).text());
+    insta::assert_snapshot!(opened(200, 60).event(AgentEvent::Jobs(Vec::new())).readable_text());
 }
 
 #[test]
 fn two_jobs_at_80x24() {
-    insta::assert_snapshot!(two_jobs(80, 24).text());
+    insta::assert_snapshot!(two_jobs(80, 24).readable_text());
 }
 
 #[test]
 fn two_jobs_at_120x40() {
-    insta::assert_snapshot!(two_jobs(120, 40).text());
+    insta::assert_snapshot!(two_jobs(120, 40).readable_text());
 }
 
 #[test]
 fn two_jobs_at_200x60() {
-    insta::assert_snapshot!(two_jobs(200, 60).text());
+    insta::assert_snapshot!(two_jobs(200, 60).readable_text());
 }
 
 #[test]
 fn scrolled_up_at_80x24() {
-    insta::assert_snapshot!(two_jobs(80, 24).key("pgup").text());
+    insta::assert_snapshot!(two_jobs(80, 24).key("pgup").readable_text());
 }
 
 #[test]
 fn scrolled_up_at_120x40() {
-    insta::assert_snapshot!(two_jobs(120, 40).key("pgup").text());
+    insta::assert_snapshot!(two_jobs(120, 40).key("pgup").readable_text());
 }
 
 #[test]
 fn scrolled_up_at_200x60() {
-    insta::assert_snapshot!(two_jobs(200, 60).key("pgup").text());
+    insta::assert_snapshot!(two_jobs(200, 60).key("pgup").readable_text());
 }
 
 #[test]
 fn the_page_at_40x12() {
-    insta::assert_snapshot!(two_jobs(40, 12).key("x").text());
+    insta::assert_snapshot!(two_jobs(40, 12).key("x").readable_text());
 }
 
 #[test]

@@ -19,12 +19,12 @@ fn in_tmux() -> TestScreen {
 
 #[test]
 fn the_sheet_at_120x40() {
-    insta::assert_snapshot!(screen(120, 40).key("?").text());
+    insta::assert_snapshot!(screen(120, 40).key("?").readable_text());
 }
 
 #[test]
 fn a_narrow_screen_has_fewer_columns() {
-    insta::assert_snapshot!(screen(60, 30).key("?").text());
+    insta::assert_snapshot!(screen(60, 30).key("?").readable_text());
     let narrow = screen(40, 12).key("?").shows("Type").hides("Act");
     narrow.key("end").shows("all keys, to search").hides("Type ");
 }
@@ -32,7 +32,7 @@ fn a_narrow_screen_has_fewer_columns() {
 #[test]
 fn the_keys_of_the_present_place_come_first() {
     let panes = screen(80, 24).event(recorded(&user("first"))).key("tab").key("?");
-    insta::assert_snapshot!(panes.text());
+    insta::assert_snapshot!(panes.readable_text());
     screen(120, 30).key("ctrl+b").key("?").shows("rename").shows("all projects");
 }
 
@@ -60,7 +60,7 @@ fn only_keys_that_the_terminal_sends_are_on_the_sheet_and_in_the_list() {
 #[test]
 fn the_same_key_again_lists_all_keys_with_a_filter() {
     let list = screen(80, 24).key("?").key("?").shows("All keys").shows("type to filter");
-    insta::assert_snapshot!(list.types("fold").text());
+    insta::assert_snapshot!(list.types("fold").readable_text());
 }
 
 #[test]

@@ -205,43 +205,43 @@ fn jobs(scene: &TestScreen) -> Vec<McpAdminRequest> {
 
 #[test]
 fn without_servers_at_80x24() {
-    insta::assert_snapshot!(opened(80, 24, Vec::new()).text());
+    insta::assert_snapshot!(opened(80, 24, Vec::new()).readable_text());
 }
 
 #[test]
 fn a_server_in_each_state_at_80x24() {
-    insta::assert_snapshot!(opened(80, 24, all()).key("down").text());
+    insta::assert_snapshot!(opened(80, 24, all()).key("down").readable_text());
 }
 
 #[test]
 fn a_server_in_each_state_at_120x40() {
-    insta::assert_snapshot!(opened(120, 40, all()).key("end").text());
+    insta::assert_snapshot!(opened(120, 40, all()).key("end").readable_text());
 }
 
 #[test]
 fn a_ready_server_at_80x24() {
-    insta::assert_snapshot!(with_decisions(shown(80, 24, ready())).text());
+    insta::assert_snapshot!(with_decisions(shown(80, 24, ready())).readable_text());
 }
 
 #[test]
 fn a_ready_server_at_120x40() {
-    insta::assert_snapshot!(with_decisions(shown(120, 40, ready())).text());
+    insta::assert_snapshot!(with_decisions(shown(120, 40, ready())).readable_text());
 }
 
 #[test]
 fn a_server_that_is_not_allowed_at_80x24() {
-    insta::assert_snapshot!(shown(80, 24, waiting()).text());
+    insta::assert_snapshot!(shown(80, 24, waiting()).readable_text());
 }
 
 #[test]
 fn changed_definitions_at_80x24() {
-    insta::assert_snapshot!(shown(80, 24, changed(1)).text());
+    insta::assert_snapshot!(shown(80, 24, changed(1)).readable_text());
 }
 
 #[test]
 fn the_page_at_40x12() {
     let scene = opened(40, 12, all());
-    insta::assert_snapshot!(format!("{}\n{}", scene.text(), scene.key("enter").text()));
+    insta::assert_snapshot!(format!("{}\n{}", scene.text(), scene.key("enter").readable_text()));
 }
 
 #[test]

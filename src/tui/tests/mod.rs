@@ -20,6 +20,7 @@ mod keys;
 mod links;
 mod loading;
 mod lookups;
+mod lsp;
 mod mcp;
 mod model_questions;
 mod navigation;

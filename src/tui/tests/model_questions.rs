@@ -68,32 +68,32 @@ fn answered(answers: &[(&[usize], Option<&str>)]) -> [ScreenEffect; 1] {
 
 #[test]
 fn a_question_80x24() {
-    insta::assert_snapshot!(open(80, 24, vec![store(), extras()]).text());
+    insta::assert_snapshot!(open(80, 24, vec![store(), extras()]).readable_text());
 }
 
 #[test]
 fn a_question_120x40() {
-    insta::assert_snapshot!(open(120, 40, vec![store(), extras()]).text());
+    insta::assert_snapshot!(open(120, 40, vec![store(), extras()]).readable_text());
 }
 
 #[test]
 fn a_question_200x60() {
-    insta::assert_snapshot!(open(200, 60, vec![store(), extras()]).text());
+    insta::assert_snapshot!(open(200, 60, vec![store(), extras()]).readable_text());
 }
 
 #[test]
 fn several_answers_80x24() {
-    insta::assert_snapshot!(open(80, 24, vec![extras()]).key("2").key("down").text());
+    insta::assert_snapshot!(open(80, 24, vec![extras()]).key("2").key("down").readable_text());
 }
 
 #[test]
 fn own_words_80x24() {
-    insta::assert_snapshot!(open(80, 24, vec![store()]).key("t").types("DuckDB").text());
+    insta::assert_snapshot!(open(80, 24, vec![store()]).key("t").types("DuckDB").readable_text());
 }
 
 #[test]
 fn a_question_on_a_small_screen_40x12() {
-    insta::assert_snapshot!(open(40, 12, vec![store()]).key("down").text());
+    insta::assert_snapshot!(open(40, 12, vec![store()]).key("down").readable_text());
 }
 
 #[test]
@@ -161,27 +161,29 @@ fn plan() -> UserQuestion {
 
 #[test]
 fn a_plan_80x24() {
-    insta::assert_snapshot!(open(80, 24, vec![plan()]).text());
+    insta::assert_snapshot!(open(80, 24, vec![plan()]).readable_text());
 }
 
 #[test]
 fn a_plan_120x40() {
-    insta::assert_snapshot!(open(120, 40, vec![plan()]).text());
+    insta::assert_snapshot!(open(120, 40, vec![plan()]).readable_text());
 }
 
 #[test]
 fn a_plan_200x60() {
-    insta::assert_snapshot!(open(200, 60, vec![plan()]).text());
+    insta::assert_snapshot!(open(200, 60, vec![plan()]).readable_text());
 }
 
 #[test]
 fn a_plan_on_a_small_screen_60x14() {
-    insta::assert_snapshot!(open(60, 14, vec![plan()]).key("pgdn").text());
+    insta::assert_snapshot!(open(60, 14, vec![plan()]).key("pgdn").readable_text());
 }
 
 #[test]
 fn a_plan_that_is_edited_80x24() {
-    insta::assert_snapshot!(open(80, 24, vec![plan()]).key("e").types("4. Tell the team").text());
+    insta::assert_snapshot!(
+        open(80, 24, vec![plan()]).key("e").types("4. Tell the team").readable_text()
+    );
 }
 
 #[test]

@@ -69,13 +69,13 @@ fn an_explanation_that_there_is_none_of_leaves_no_page() {
 
 #[test]
 fn the_pager_at_80x24() {
-    insta::assert_snapshot!(ran(80, 24, &numbered(300), None).key("#").key("pgdn").text());
+    insta::assert_snapshot!(ran(80, 24, &numbered(300), None).key("#").key("pgdn").readable_text());
 }
 
 #[test]
 fn the_pager_searches_at_120x40() {
     let scene = ran(120, 40, &numbered(300), None).key("/").types("line 1").key("down");
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 #[test]

@@ -140,20 +140,20 @@ fn wide_dialogs_have_both_sides() {
 
 #[test]
 fn the_changes_at_80x24() {
-    insta::assert_snapshot!(asked(80, 24).text());
+    insta::assert_snapshot!(asked(80, 24).readable_text());
 }
 
 #[test]
 fn the_changes_at_120x40() {
-    insta::assert_snapshot!(asked(120, 40).key("right").key("space").text());
+    insta::assert_snapshot!(asked(120, 40).key("right").key("space").readable_text());
 }
 
 #[test]
 fn the_changes_at_200x60() {
-    insta::assert_snapshot!(asked(200, 60).key("right").key("space").text());
+    insta::assert_snapshot!(asked(200, 60).key("right").key("space").readable_text());
 }
 
 #[test]
 fn the_changes_on_the_smallest_screen() {
-    insta::assert_snapshot!(asked(40, 12).text());
+    insta::assert_snapshot!(asked(40, 12).readable_text());
 }

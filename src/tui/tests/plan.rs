@@ -59,19 +59,21 @@ fn planned(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn the_page_at_80x24() {
-    insta::assert_snapshot!(planned(80, 24).types("/todos").key("enter").text());
+    insta::assert_snapshot!(planned(80, 24).types("/todos").key("enter").readable_text());
 }
 
 #[test]
 fn the_page_at_120x40() {
-    insta::assert_snapshot!(planned(120, 40).types("/todos").key("enter").text());
+    insta::assert_snapshot!(planned(120, 40).types("/todos").key("enter").readable_text());
 }
 
 #[test]
 fn the_panel_at_160x40() {
     let answer = assistant(vec![ContentBlock::Text { text: "Planned.".into() }]);
     let scene = planned(160, 40).event(recorded(&answer));
-    insta::assert_snapshot!(scene.event(recorded(&turn_end(TurnOutcome::Answered))).text());
+    insta::assert_snapshot!(
+        scene.event(recorded(&turn_end(TurnOutcome::Answered))).readable_text()
+    );
 }
 
 #[test]

@@ -39,6 +39,9 @@ fn all_files_are_shown_and_answered_as_a_whole() {
 #[test]
 fn the_files_at_80x24_120x40_and_200x60() {
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
-        insta::assert_snapshot!(format!("files_{width}x{height}"), asked(width, height).text());
+        insta::assert_snapshot!(
+            format!("files_{width}x{height}"),
+            asked(width, height).readable_text()
+        );
     }
 }

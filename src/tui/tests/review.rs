@@ -108,17 +108,17 @@ fn rejected(of: &[(&str, &[usize])]) -> AgentCommand {
 
 #[test]
 fn the_review_at_80x24() {
-    insta::assert_snapshot!(page(80, 24).key("space").text());
+    insta::assert_snapshot!(page(80, 24).key("space").readable_text());
 }
 
 #[test]
 fn the_review_at_120x40() {
-    insta::assert_snapshot!(page(120, 40).key("space").text());
+    insta::assert_snapshot!(page(120, 40).key("space").readable_text());
 }
 
 #[test]
 fn the_review_at_200x60() {
-    insta::assert_snapshot!(page(200, 60).key("f").text());
+    insta::assert_snapshot!(page(200, 60).key("f").readable_text());
 }
 
 #[test]

@@ -77,12 +77,12 @@ fn far(width: u16, height: u16) -> (TestScreen, RewindPlan) {
 
 #[test]
 fn what_lies_outside_or_is_protected_is_marked_at_80x24() {
-    insta::assert_snapshot!(far(80, 24).0.text());
+    insta::assert_snapshot!(far(80, 24).0.readable_text());
 }
 
 #[test]
 fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
-    insta::assert_snapshot!(far(120, 40).0.key("space").text());
+    insta::assert_snapshot!(far(120, 40).0.key("space").readable_text());
 }
 
 #[test]
@@ -165,22 +165,22 @@ pub(super) fn planned(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn the_dialog_at_80x24() {
-    insta::assert_snapshot!(planned(80, 24).text());
+    insta::assert_snapshot!(planned(80, 24).readable_text());
 }
 
 #[test]
 fn the_dialog_at_120x40() {
-    insta::assert_snapshot!(planned(120, 40).text());
+    insta::assert_snapshot!(planned(120, 40).readable_text());
 }
 
 #[test]
 fn the_dialog_on_the_smallest_screen() {
-    insta::assert_snapshot!(planned(40, 12).text());
+    insta::assert_snapshot!(planned(40, 12).readable_text());
 }
 
 #[test]
 fn the_list_at_80x24() {
-    insta::assert_snapshot!(opened(80, 24, &log()).types("/rewind").key("enter").text());
+    insta::assert_snapshot!(opened(80, 24, &log()).types("/rewind").key("enter").readable_text());
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_message_is_named_by_its_number_or_its_words() {
 fn behind_fork_the_messages_are_listed_and_one_is_taken() {
     let log = log();
     let mut scene = opened(80, 24, &log).types("/fork ");
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
     scene = scene.key("down").clear_effects().key("enter");
     scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(..)));
     let at = ForkPosition::Before(log[0].id);
@@ -406,12 +406,12 @@ fn asking(width: u16, height: u16) -> (TestScreen, RewindPlan) {
 
 #[test]
 fn the_dialog_with_an_answer_at_80x24() {
-    insta::assert_snapshot!(asking(80, 24).0.key("tab").key("space").text());
+    insta::assert_snapshot!(asking(80, 24).0.key("tab").key("space").readable_text());
 }
 
 #[test]
 fn the_dialog_with_an_answer_at_120x40() {
-    insta::assert_snapshot!(asking(120, 40).0.key("tab").key("space").text());
+    insta::assert_snapshot!(asking(120, 40).0.key("tab").key("space").readable_text());
 }
 
 #[test]

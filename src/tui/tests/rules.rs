@@ -71,17 +71,17 @@ fn changes(file: Option<&str>, edit: RuleEdit) -> [ScreenEffect; 1] {
 
 #[test]
 fn the_page_at_80x24() {
-    insta::assert_snapshot!(page(80, 24).key("down").key("down").key("down").text());
+    insta::assert_snapshot!(page(80, 24).key("down").key("down").key("down").readable_text());
 }
 
 #[test]
 fn the_page_at_120x40() {
-    insta::assert_snapshot!(page(120, 40).key("end").text());
+    insta::assert_snapshot!(page(120, 40).key("end").readable_text());
 }
 
 #[test]
 fn the_page_at_40x12() {
-    insta::assert_snapshot!(page(40, 12).key("down").text());
+    insta::assert_snapshot!(page(40, 12).key("down").readable_text());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let news = RuleReply::Tried { typed, mode: PermissionMode::Ask, report: Ok(report) };
     let scene = scene.event(AgentEvent::Rules(Box::new(news)));
     let scene = scene.shows("allowed by Bash(npm *)   .slug/settings.json:3").shows("? rm x");
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 #[test]

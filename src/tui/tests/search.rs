@@ -75,11 +75,40 @@ fn a_folded_pane_is_open_while_the_search_stands_in_it() {
     assert!((4..18).contains(&row), "the match has lines around it\n{}", scene.text());
     // The pane folds again once the current match is elsewhere.
     let scene = scene.key("ctrl+u").types("answer 19").after(20).shows("▸ Read");
-    let scene = scene.key("ctrl+u").types("needle").after(20).key("enter").key("esc");
-    let scene = scene.hides("a needle here");
-    // Unless the user unfolds it.
-    let scene = scene.key("/").types("needle").after(20).key("enter").key("enter").key("enter");
-    scene.key("esc").shows("▾ Read");
+    let scene = scene.key("ctrl+u").types("needle").after(20).shows("a needle here").key("esc");
+    scene.key("ctrl+f").types("answer 19").after(20).shows("▸ Read");
+}
+
+#[test]
+fn escape_after_enter_ends_the_search_and_keeps_the_place() {
+    let found = talk().key("ctrl+f").types("needle").after(20).key("enter").shows("1 of 1");
+    let (anchor, above) = (found.model.conversation.scroll.anchor, line(&found, "a needle here"));
+    let scene = found.key("esc").hides("1 of 1");
+    assert_eq!(line(&scene, "a needle here"), above);
+    assert_eq!(scene.model.conversation.scroll.anchor, anchor);
+    assert!(matches!(scene.model.conversation.focus, KeyboardFocus::Pane(_)));
+    // From here escape does what it does without a search: to the input, then back to a message.
+    let scene = scene.key("esc");
+    assert_eq!(scene.model.conversation.focus, KeyboardFocus::Input);
+    assert_eq!(line(&scene, "a needle here"), above);
+    scene.key("esc").shows("again to rewind");
+}
+
+#[test]
+fn a_match_in_a_call_among_others_stays_in_sight_after_escape() {
+    let calls = ["a", "b", "c"].map(|id| {
+        let file = format!("{id}.rs");
+        ContentBlock::ToolUse(call(id, "Read", json!({"file_path": file})))
+    });
+    let texts = ["one", "a needle here", "three"];
+    let results = ["a", "b", "c"].into_iter().zip(texts);
+    let scene = screen(80, 24).event(recorded(&assistant(calls.to_vec())));
+    let scene = results
+        .fold(scene, |scene, (id, text)| scene.event(recorded(&result(id, text, done("Read", 1)))));
+    let end = assistant(vec![ContentBlock::Text { text: "line\n\n".repeat(40) }]);
+    let scene = scene.event(recorded(&end)).key("ctrl+f").types("needle").after(20);
+    let scene = scene.key("enter").shows("a needle here").key("esc").shows("a needle here");
+    scene.key("esc").shows("a needle here").hides("1 of 1");
 }
 
 /// A call whose output has a thousand lines; line 500 says `needle` twice.

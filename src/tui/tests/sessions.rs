@@ -35,17 +35,17 @@ pub(super) fn listed(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn beside_the_chat_on_a_wide_screen() {
-    insta::assert_snapshot!(listed(120, 40).text());
+    insta::assert_snapshot!(listed(120, 40).readable_text());
 }
 
 #[test]
 fn over_the_chat_on_a_narrow_one() {
-    insta::assert_snapshot!(listed(80, 24).text());
+    insta::assert_snapshot!(listed(80, 24).readable_text());
 }
 
 #[test]
 fn on_the_smallest_screen() {
-    insta::assert_snapshot!(listed(40, 12).text());
+    insta::assert_snapshot!(listed(40, 12).readable_text());
 }
 
 #[test]

@@ -80,9 +80,9 @@ fn answered(scene: TestScreen, answer: Result<SettingResponse, String>) -> TestS
 
 #[test]
 fn the_settings_at_80x24_120x40_and_200x60() {
-    insta::assert_snapshot!("settings_80x24", open(80, 24).text());
-    insta::assert_snapshot!("settings_120x40", open(120, 40).text());
-    insta::assert_snapshot!("settings_200x60", open(200, 60).text());
+    insta::assert_snapshot!("settings_80x24", open(80, 24).readable_text());
+    insta::assert_snapshot!("settings_120x40", open(120, 40).readable_text());
+    insta::assert_snapshot!("settings_200x60", open(200, 60).readable_text());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_choice_is_picked_from_a_list_and_sent_to_the_file() {
 fn the_values_say_what_they_mean_and_which_one_is_current() {
     let scene = open(80, 24).types("ui.notify").key("enter");
     let scene = scene.shows("for iTerm2 and Windows Terminal").shows("current");
-    insta::assert_snapshot!("values_80x24", scene.text());
+    insta::assert_snapshot!("values_80x24", scene.readable_text());
 }
 
 #[test]
@@ -135,13 +135,13 @@ fn a_refused_value_stays_in_the_field_with_the_reason_until_it_is_right() {
     assert_eq!(asked(&scene).1, change("ui.wheel_rows", SettingInput::Typed("99".to_owned())));
     let reason = "Not saved: `ui.wheel_rows` must be between 1 and 50.";
     let scene = answered(scene, Err(reason.to_owned())).after(10_000);
-    insta::assert_snapshot!("refused_80x24", scene.text());
+    insta::assert_snapshot!("refused_80x24", scene.readable_text());
     let scene = scene.shows(reason).key("backspace").key("enter");
     assert_eq!(asked(&scene).1, change("ui.wheel_rows", SettingInput::Typed("9".to_owned())));
     let answer = saved("ui.wheel_rows = 9\n", "ui.wheel_rows", SettingInput::Default);
     let scene = answered(scene, Ok(answer));
     let scene = scene.hides("Not saved").shows("your file:1").shows("2 of 59");
-    insta::assert_snapshot!("saved_80x24", scene.text());
+    insta::assert_snapshot!("saved_80x24", scene.readable_text());
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn asked(scene: &TestScreen) -> usize {
 fn the_panel_at_160x40() {
     let job = JobInfo { id: JobId(1), command: "npm run dev".into() };
     let scene = worked(160, 40).event(told()).event(AgentEvent::JobStarted(job));
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn prompts_of_servers_and_files_stay_side_by_side() {
 
 #[test]
 fn the_page_shows_all_of_them() {
-    let page = |width, height| known(width, height).types("/skills").key("enter").text();
+    let page = |width, height| known(width, height).types("/skills").key("enter").readable_text();
     insta::assert_snapshot!("skills_page_80x24", page(80, 24));
     insta::assert_snapshot!("skills_page_120x40", page(120, 40));
 }

@@ -57,8 +57,8 @@ fn the_first_line_has_the_cost_where_it_is_known() {
 
 #[test]
 fn the_page_has_the_sums_by_model() {
-    insta::assert_snapshot!("status_80x24", two_models(80, 24).text());
-    insta::assert_snapshot!("status_120x40", two_models(120, 40).text());
+    insta::assert_snapshot!("status_80x24", two_models(80, 24).readable_text());
+    insta::assert_snapshot!("status_120x40", two_models(120, 40).readable_text());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn over_budget() -> AgentEvent {
 fn a_turn_over_its_budget_is_a_question() {
     for (width, height) in [(80, 24), (40, 16)] {
         let scene = screen(width, height).event(over_budget()).after(400);
-        insta::assert_snapshot!(format!("over_budget_{width}x{height}"), scene.text());
+        insta::assert_snapshot!(format!("over_budget_{width}x{height}"), scene.readable_text());
     }
 }
 

@@ -88,17 +88,17 @@ fn a_click_on_a_session_opens_it_unless_something_is_typed() {
 
 #[test]
 fn at_80x24() {
-    insta::assert_snapshot!(started(80, 24).text());
+    insta::assert_snapshot!(started(80, 24).readable_text());
 }
 
 #[test]
 fn at_120x40() {
-    insta::assert_snapshot!(started(120, 40).text());
+    insta::assert_snapshot!(started(120, 40).readable_text());
 }
 
 #[test]
 fn at_40x12() {
-    insta::assert_snapshot!(started(40, 12).text());
+    insta::assert_snapshot!(started(40, 12).readable_text());
 }
 
 #[test]

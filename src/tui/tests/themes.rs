@@ -55,7 +55,7 @@ fn wears(scene: TestScreen, name: &str) -> TestScreen {
 
 #[test]
 fn the_list_of_themes() {
-    insta::assert_snapshot!(list().text());
+    insta::assert_snapshot!(list().readable_text());
 }
 
 #[test]

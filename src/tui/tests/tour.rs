@@ -107,9 +107,9 @@ fn marks_name_the_keys_as_they_are_bound() {
 
 #[test]
 fn marks_and_questions_fit_a_small_screen() {
-    insta::assert_snapshot!(tour(40, 12).text());
-    insta::assert_snapshot!(sent(tour(40, 12)).event(edit_question()).text());
-    insta::assert_snapshot!(sent(tour(80, 24)).event(edit_question()).text());
+    insta::assert_snapshot!(tour(40, 12).readable_text());
+    insta::assert_snapshot!(sent(tour(40, 12)).event(edit_question()).readable_text());
+    insta::assert_snapshot!(sent(tour(80, 24)).event(edit_question()).readable_text());
 }
 
 #[test]
@@ -118,5 +118,5 @@ fn the_card_fits_a_small_screen() {
     for _ in 0..20 {
         scene = scene.key("f8");
     }
-    insta::assert_snapshot!(scene.text());
+    insta::assert_snapshot!(scene.readable_text());
 }

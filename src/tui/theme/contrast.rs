@@ -16,9 +16,9 @@ use super::roles::ROLES;
 use super::*;
 
 /// Least contrast of text (WCAG AA).
-const TEXT: f32 = 4.5;
+pub const TEXT: f32 = 4.5;
 /// Least contrast of graphics (WCAG AA).
-const DRAWN: f32 = 3.0;
+pub const DRAWN: f32 = 3.0;
 
 /// Common backgrounds of terminals: black, GitHub's, Catppuccin's; white, GitHub's, Solarized's.
 const DARK: [RgbColor; 3] =
@@ -50,7 +50,8 @@ fn least(role: StyleRole) -> f32 {
     if role == StyleRole::Border { DRAWN } else { TEXT }
 }
 
-fn on_screen(theme: &Theme) -> Vec<RgbColor> {
+/// The backgrounds that a theme's screen can have.
+pub fn on_screen(theme: &Theme) -> Vec<RgbColor> {
     let of_the_16 = matches!(theme.style(StyleRole::User).fg, Some(Color::Indexed(0..16)));
     match (theme.style(StyleRole::Screen).bg.and_then(RgbColor::of), theme.kind()) {
         (Some(painted), _) => vec![painted],

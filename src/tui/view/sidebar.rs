@@ -143,7 +143,8 @@ fn draw_title(
                 spans.push(span("──", StyleRole::Border));
                 spans.push(span(search, StyleRole::Muted));
             }
-            paint::spans(&spans, styles, row, buffer);
+            // Over the frame, whose colour would show in a title without one of its own.
+            paint::overwrite(&spans, styles, row, buffer);
             None
         }
     }

@@ -4,14 +4,14 @@ use std::fmt::Debug;
 
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
-    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey,
-    PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey,
-    SidebarKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
+    PagerKey, PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
+    SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     AGENTS, ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, MCP, MODELS, PAGER, PANES, QUESTIONS, READING,
-    REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
+    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, LSP, MCP, MODELS, PAGER, PANES, QUESTIONS,
+    READING, REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -70,6 +70,8 @@ pub enum KeyContext {
     Agents,
     /// The page of MCP servers.
     Mcp,
+    /// The page of language servers.
+    Lsp,
 }
 
 /// The actions of one context.
@@ -88,7 +90,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -109,6 +111,7 @@ impl KeyContext {
         Self::Jobs,
         Self::Agents,
         Self::Mcp,
+        Self::Lsp,
         Self::Approval,
         Self::Questions,
         Self::Field,
@@ -145,6 +148,7 @@ impl KeyContext {
             Self::Jobs => "jobs",
             Self::Agents => "agents",
             Self::Mcp => "mcp",
+            Self::Lsp => "lsp",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
             Self::Review => "review",
@@ -184,6 +188,7 @@ impl KeyContext {
             Self::Jobs => "Jobs",
             Self::Agents => "Agents",
             Self::Mcp => "MCP servers",
+            Self::Lsp => "Language servers",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
             Self::Review => "Review of a turn",
@@ -331,6 +336,11 @@ impl KeyAction for JobsKey {
 impl KeyAction for McpKey {
     const CONTEXT: KeyContext = KeyContext::Mcp;
     const TABLE: &'static [KeyBinding<Self>] = MCP;
+}
+
+impl KeyAction for LspKey {
+    const CONTEXT: KeyContext = KeyContext::Lsp;
+    const TABLE: &'static [KeyBinding<Self>] = LSP;
 }
 
 impl KeyAction for RewindKey {

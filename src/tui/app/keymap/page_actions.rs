@@ -110,6 +110,18 @@ pub enum McpKey {
     Back,
 }
 
+/// Keys of the page of language servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LspKey {
+    /// Moves the selection.
+    Scroll(ScrollAction),
+    Restart,
+    /// Ends the server until it is restarted.
+    Stop,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {

@@ -39,6 +39,7 @@ pub enum KeyPlace {
     Jobs,
     Agents,
     Mcp,
+    Lsp,
     Rules,
     Rewind,
     /// The review of a turn.
@@ -47,7 +48,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -70,6 +71,7 @@ impl KeyPlace {
         Self::Jobs,
         Self::Agents,
         Self::Mcp,
+        Self::Lsp,
         Self::Rules,
         Self::Rewind,
         Self::Review,
@@ -113,6 +115,7 @@ impl KeyPlace {
             Self::Jobs => &[Context::Always, Context::Jobs],
             Self::Agents => &[Context::Always, Context::Agents],
             Self::Mcp => &[Context::Always, Context::Mcp],
+            Self::Lsp => &[Context::Always, Context::Lsp],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
             Self::Review => &[Context::Always, Context::Review],
@@ -150,6 +153,7 @@ impl KeyPlace {
             | Self::Jobs
             | Self::Agents
             | Self::Mcp
+            | Self::Lsp
             | Self::Rules
             | Self::Rewind
             | Self::Review => self.contexts(),
@@ -181,6 +185,7 @@ impl KeyPlace {
             Self::Jobs => "the jobs",
             Self::Agents => "the agents",
             Self::Mcp => "the MCP servers",
+            Self::Lsp => "the language servers",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
             Self::Review => "the review",

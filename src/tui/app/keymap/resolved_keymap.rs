@@ -5,9 +5,9 @@
 
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
-    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey,
-    PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey,
-    SidebarKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
+    PagerKey, PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
+    SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -203,6 +203,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Jobs => rows::<JobsKey>(),
         KeyContext::Agents => rows::<AgentsKey>(),
         KeyContext::Mcp => rows::<McpKey>(),
+        KeyContext::Lsp => rows::<LspKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
         KeyContext::Review => rows::<ReviewKey>(),

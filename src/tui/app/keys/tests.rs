@@ -14,6 +14,7 @@ use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;
 use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::jobs::JobsPage;
+use crate::tui::dialogs::lsp::LspPage;
 use crate::tui::dialogs::mcp::McpPage;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
@@ -98,6 +99,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         ),
         (KeyPlace::Jobs, done(|it| it.dialogs.push(JobsPage::new(None, RequestId(9))))),
         (KeyPlace::Mcp, done(|it| it.dialogs.push(McpPage::new(RequestId(9))))),
+        (KeyPlace::Lsp, done(|it| it.dialogs.push(LspPage::new(RequestId(9))))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(setting_field()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),

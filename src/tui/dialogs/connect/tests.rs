@@ -518,14 +518,14 @@ fn with_servers_and_keys_at_80_columns() {
     let mut page = page_with_keys();
     found(&mut page, "vLLM", "http://localhost:8000/v1", &["Qwen/Qwen3-Coder-30B"]);
     found_locked(&mut page, "Ollama", "http://localhost:11434/v1");
-    insta::assert_snapshot!(page.picture());
+    insta::assert_snapshot!(page.readable_picture());
 }
 
 #[test]
 fn with_nothing_found_at_120_columns() {
     let mut page = page_at(120, 40);
     tell(&mut page, ConnectEvent::SearchFinished);
-    insta::assert_snapshot!(page.picture());
+    insta::assert_snapshot!(page.readable_picture());
 }
 
 #[test]
@@ -534,12 +534,12 @@ fn on_the_smallest_screen() {
     found(&mut page, "vLLM", "http://localhost:8000/v1", &["Qwen/Qwen3-Coder-30B"]);
     page.press(KeyCode::Down);
     page.press(KeyCode::Down);
-    insta::assert_snapshot!(page.picture());
+    insta::assert_snapshot!(page.readable_picture());
 }
 
 #[test]
 fn beside_the_chat_at_80_columns() {
-    insta::assert_snapshot!(chat_page(80, 24).picture());
+    insta::assert_snapshot!(chat_page(80, 24).readable_picture());
 }
 
 #[test]
@@ -547,7 +547,7 @@ fn the_key_is_typed_as_dots() {
     let mut page = page();
     take(&mut page, &ConnectChoice::Hosted(HostedService::Gemini));
     typed(&mut page, "sk-123");
-    insta::assert_snapshot!(page.picture());
+    insta::assert_snapshot!(page.readable_picture());
 }
 
 #[test]
@@ -556,7 +556,7 @@ fn an_unencrypted_address() {
     take(&mut page, &ConnectChoice::Other);
     typed(&mut page, "http://gpu.lan:8000/v1");
     page.press(KeyCode::Enter);
-    insta::assert_snapshot!(page.picture());
+    insta::assert_snapshot!(page.readable_picture());
 }
 
 #[test]

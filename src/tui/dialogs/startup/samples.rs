@@ -17,6 +17,7 @@ use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::dialogs::{Dialog, DialogCanvas, DialogView, OpenDialog};
 use crate::tui::layout::{StyleRole, SyntaxHighlighter};
 use crate::tui::test_screen::screen;
+use crate::tui::theme::screen_contrast::assert_readable;
 use crate::tui::view::{RoleStyles, ViewLayouts};
 
 /// Styles without colours.
@@ -73,7 +74,7 @@ impl StartupScene {
 
     /// Composes a frame.
     pub fn draw(&mut self) {
-        let (_, _, measured) = self.render();
+        let (_, _, measured) = self.render(&PlainStyles);
         let mut frame = FrameGeometry::of_size(self.size.0, self.size.1);
         frame.screen.dialogs = vec![measured];
         self.send(ScreenMsg::Drawn(Box::new(frame)));
@@ -88,7 +89,7 @@ impl StartupScene {
 
     /// The question as the next frame will show it, as text.
     pub fn picture(&self) -> String {
-        let (buffer, caret, _) = self.render();
+        let (buffer, caret, _) = self.render(&PlainStyles);
         let mut text = text(&buffer);
         if let Some(caret) = caret {
             text.push_str(&format!("caret {},{}\n", caret.x, caret.y));
@@ -96,14 +97,21 @@ impl StartupScene {
         text
     }
 
-    fn render(&self) -> (Buffer, Option<Position>, DialogGeometry) {
+    /// As [`Self::picture`]. Fails if a cell of it cannot be read in one of the shipped themes.
+    #[track_caller]
+    pub fn readable_picture(&self) -> String {
+        assert_readable(|styles| self.render(styles).0);
+        self.picture()
+    }
+
+    fn render(&self, styles: &dyn RoleStyles) -> (Buffer, Option<Position>, DialogGeometry) {
         let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
         let (mut buffer, mut measured) = (Buffer::empty(area), DialogGeometry::default());
         let ScreenModel { conversation, shared, dialogs, .. } = &self.model;
         let canvas = DialogCanvas {
             dock: Rect::default(),
             layouts: &mut ViewLayouts::new(SyntaxHighlighter::off()),
-            styles: &PlainStyles,
+            styles,
             area,
             buffer: &mut buffer,
             measured: &mut measured,

@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn at_80_columns() {
-        insta::assert_snapshot!(trust(&items(), 80, 24).picture());
+        insta::assert_snapshot!(trust(&items(), 80, 24).readable_picture());
     }
 
     #[test]
@@ -435,22 +435,22 @@ mod tests {
             TrustQuestionFile { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
         let files = [changed, emptied];
         let dialog = TrustDialog::new("~/src/webshop", TrustSubject::Changes, &files);
-        insta::assert_snapshot!(StartupScene::new(dialog, 80, 24).picture());
+        insta::assert_snapshot!(StartupScene::new(dialog, 80, 24).readable_picture());
     }
 
     #[test]
     fn at_120_columns() {
-        insta::assert_snapshot!(trust(&items(), 120, 40).picture());
+        insta::assert_snapshot!(trust(&items(), 120, 40).readable_picture());
     }
 
     #[test]
     fn on_the_smallest_screen() {
-        insta::assert_snapshot!(trust(&items(), 40, 12).picture());
+        insta::assert_snapshot!(trust(&items(), 40, 12).readable_picture());
     }
 
     #[test]
     fn of_an_empty_folder() {
-        insta::assert_snapshot!(trust(&[], 80, 24).picture());
+        insta::assert_snapshot!(trust(&[], 80, 24).readable_picture());
     }
 
     #[test]

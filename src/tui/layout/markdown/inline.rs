@@ -68,9 +68,8 @@ impl<'e> InlineText<'e> {
             Event::InlineHtml(html) | Event::Html(html) => self.text(html, StyleRole::Muted, range),
             Event::SoftBreak => self.mark(" ", self.role(), range),
             Event::HardBreak => self.mark("\n", self.role(), range),
-            Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.text(text, StyleRole::Code, range);
-            }
+            Event::InlineMath(source) => self.text(source, StyleRole::Code, range),
+            Event::DisplayMath(shown) => self.formula(shown, range),
             Event::FootnoteReference(label) => {
                 self.mark("[", StyleRole::Link, &(range.start..range.start));
                 self.text(label, StyleRole::Link, range);
@@ -147,6 +146,21 @@ impl<'e> InlineText<'e> {
     fn text(&mut self, text: &'e str, role: StyleRole, range: &Range<usize>) {
         let link = self.links.last().and_then(|open| open.link.clone());
         self.leading(text, role, link.as_ref(), range);
+    }
+
+    /// Adds a formula in its readable form. Each part of it stands for all of its source.
+    fn formula(&mut self, shown: &'e str, range: &Range<usize>) {
+        for (index, row) in shown.split('\n').enumerate() {
+            if index > 0 {
+                self.mark("\n", StyleRole::Code, &(range.start..range.start));
+            }
+            // A piece as long as its source would count as the source itself.
+            let is_as_long = row.len() == range.len();
+            let first = row.chars().next().filter(|_| is_as_long).map_or(0, char::len_utf8);
+            let (first, rest) = row.split_at(first);
+            self.text(first, StyleRole::Code, range);
+            self.text(rest, StyleRole::Code, range);
+        }
     }
 
     /// Adds text, with the link that a click on it opens.

@@ -1,4 +1,4 @@
-//! Formulas as models write them: `\(…\)`, `\[…\]` and `$$…$$`. They are shown as written.
+//! Formulas as models write them: `\(…\)`, `\[…\]` and `$$…$$`. [`formula`] says how they are shown.
 //!
 //! Markdown does not know them: it takes `\(` for an escaped bracket, the stars and underscores of
 //! a formula for emphasis, and a line of one that begins with `-` for a list. So the parser gets a
@@ -16,6 +16,7 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::events::SpannedEvent;
+use super::formula;
 
 /// A text in which the formulas are hidden from the parser.
 #[derive(Debug)]
@@ -24,14 +25,16 @@ pub(super) struct MaskedFormulas<'s> {
     /// The masked text, as long as the source.
     text: Cow<'s, str>,
     formulas: Vec<Range<usize>>,
+    /// Places of dollars that begin a price or the name of a variable.
+    dollars: Vec<usize>,
 }
 
 impl<'s> MaskedFormulas<'s> {
     /// Masks the formulas in `source`.
     pub(super) fn of(source: &'s str) -> Self {
-        let formulas = find(source);
-        if formulas.is_empty() {
-            return Self { source, text: Cow::Borrowed(source), formulas };
+        let (formulas, dollars) = find(source);
+        if formulas.is_empty() && dollars.is_empty() {
+            return Self { source, text: Cow::Borrowed(source), formulas, dollars };
         }
         let mut text = String::with_capacity(source.len());
         let mut at = 0;
@@ -41,7 +44,10 @@ impl<'s> MaskedFormulas<'s> {
             at = formula.end;
         }
         text.push_str(&source[at..]);
-        Self { source, text: Cow::Owned(text), formulas }
+        for at in &dollars {
+            text.replace_range(*at..*at + 1, "x");
+        }
+        Self { source, text: Cow::Owned(text), formulas, dollars }
     }
 
     /// The text for the parser.
@@ -49,7 +55,8 @@ impl<'s> MaskedFormulas<'s> {
         &self.text
     }
 
-    /// Puts the source's text back into the parser's events.
+    /// Puts the source's text back into the parser's events. A formula is an `Event::DisplayMath`
+    /// of its readable form if it has one, else an `Event::InlineMath` of its source.
     pub(super) fn restore<'m>(
         &'m self,
         events: impl Iterator<Item = SpannedEvent<'m>>,
@@ -62,17 +69,17 @@ impl<'s> MaskedFormulas<'s> {
                 Event::End(TagEnd::CodeBlock) => code = false,
                 _ => {}
             }
-            // Two prices are no formula: `$5-$10`.
-            let goes_on = || {
-                self.source[range.end..].chars().next().is_some_and(|c| c.is_ascii_alphanumeric())
-            };
             let shown = |range: &Range<usize>| CowStr::Borrowed(&self.source[range.clone()]);
             match event {
-                Event::InlineMath(_) | Event::DisplayMath(_) if goes_on() => {
-                    out.push((Event::Text(shown(&range)), range));
-                }
-                Event::InlineMath(_) | Event::DisplayMath(_) => {
-                    out.push((Event::InlineMath(shown(&range)), range));
+                Event::InlineMath(body) | Event::DisplayMath(body) => {
+                    let event = if is_inside_a_word(self.source, &range) {
+                        Event::Text(shown(&range))
+                    } else if self.touches(&range) || is_words(&body) {
+                        Event::InlineMath(shown(&range))
+                    } else {
+                        shown_formula(&body).unwrap_or_else(|| Event::InlineMath(shown(&range)))
+                    };
+                    out.push((event, range));
                 }
                 event if !self.touches(&range) => out.push((event, range)),
                 // The rest of a tab stop has no place in the source.
@@ -90,6 +97,31 @@ impl<'s> MaskedFormulas<'s> {
                 Event::SoftBreak => out.push((Event::HardBreak, range)),
                 event => out.push((event, range)),
             }
+        }
+        if self.formulas.is_empty() { out } else { self.with_readable(&out) }
+    }
+
+    /// Replaces the events of each masked formula, one or more a line, with its readable form.
+    fn with_readable<'m>(&self, events: &[SpannedEvent<'m>]) -> Vec<SpannedEvent<'m>> {
+        let mut out = Vec::with_capacity(events.len());
+        let mut next = 0;
+        while let Some((event, range)) = events.get(next) {
+            next += 1;
+            let index = self.formulas.partition_point(|formula| formula.end <= range.start);
+            let formula = self.formulas.get(index).filter(|formula| formula.start == range.start);
+            if let (Event::InlineMath(_), Some(formula)) = (event, formula) {
+                let rest = events[next..].iter().take_while(|(event, range)| {
+                    let is_part = matches!(event, Event::InlineMath(_) | Event::HardBreak);
+                    is_part && range.end <= formula.end
+                });
+                let end = next + rest.count();
+                if let Some(event) = readable(formula, &events[next - 1..end]) {
+                    out.push((event, formula.clone()));
+                    next = end;
+                    continue;
+                }
+            }
+            out.push((event.clone(), range.clone()));
         }
         out
     }
@@ -127,8 +159,45 @@ impl<'s> MaskedFormulas<'s> {
 
     fn touches(&self, range: &Range<usize>) -> bool {
         let next = self.formulas.partition_point(|formula| formula.end <= range.start);
+        let dollar = self.dollars.partition_point(|at| *at < range.start);
         self.formulas.get(next).is_some_and(|formula| formula.start < range.end)
+            || self.dollars.get(dollar).is_some_and(|at| *at < range.end)
     }
+}
+
+/// The readable form of a masked formula, whose lines are in `events`. An open one has none.
+fn readable<'m>(formula: &Range<usize>, events: &[SpannedEvent<'m>]) -> Option<Event<'m>> {
+    if events.last()?.1.end != formula.end {
+        return None;
+    }
+    let lines = events.iter().map(|(event, _)| match event {
+        Event::InlineMath(line) => line,
+        _ => "\n",
+    });
+    let source: String = lines.collect();
+    let pairs = [("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$")];
+    let (open, body) = pairs
+        .iter()
+        .find_map(|(open, close)| Some((*open, source.strip_prefix(open)?.strip_suffix(close)?)))?;
+    // In a line escaped brackets are more often a note, `\[1\]`, or a pattern, `\[a-z\]`.
+    let is_text = match open {
+        "\\(" => is_words(body) || body.bytes().all(|byte| byte.is_ascii_digit()),
+        "\\[" => !body.contains('\n') && !body.contains(SIGNS),
+        _ => false,
+    };
+    if is_text { None } else { shown_formula(body) }
+}
+
+fn shown_formula<'m>(body: &str) -> Option<Event<'m>> {
+    formula::readable(body).map(|shown| Event::DisplayMath(shown.into()))
+}
+
+/// What hardly stands in text that is no formula.
+const SIGNS: [char; 4] = ['\\', '^', '_', '='];
+
+/// Whether these are words, no formula, as between two dollars: `$HOME and bin$`.
+fn is_words(body: &str) -> bool {
+    !body.contains(SIGNS) && long_words(body).next().is_some()
 }
 
 /// Replaces everything that could be markup with letters, except the start of a line.
@@ -159,10 +228,11 @@ struct OpenFormula {
     quotes: usize,
 }
 
-fn find(source: &str) -> Vec<Range<usize>> {
-    let mut formulas = Vec::new();
-    if !["\\(", "\\[", "$$"].iter().any(|sign| source.contains(sign)) {
-        return formulas;
+/// The formulas, and the dollars that are none.
+fn find(source: &str) -> (Vec<Range<usize>>, Vec<usize>) {
+    let (mut formulas, mut dollars) = (Vec::new(), Vec::new());
+    if !["\\(", "\\[", "$"].iter().any(|sign| source.contains(sign)) {
+        return (formulas, dollars);
     }
     let mut open: Option<OpenFormula> = None;
     let mut at = 0;
@@ -188,12 +258,74 @@ fn find(source: &str) -> Vec<Range<usize>> {
         open = display(line, start, &mut formulas);
         if open.is_none() && formulas.len() == known {
             in_line(line, start, &mut formulas);
+            dollars.extend(lone_dollars(line).into_iter().map(|at| start + at));
         }
     }
     if let Some(formula) = open {
         formulas.push(formula.start..source.len());
     }
-    formulas
+    let is_inside = |at: &usize| {
+        let next = formulas.partition_point(|formula| formula.end <= *at);
+        formulas.get(next).is_some_and(|formula| formula.start <= *at)
+    };
+    dollars.retain(|at| !is_inside(at));
+    (formulas, dollars)
+}
+
+/// Two prices are no formula: `$5-$10`, and neither are two variables: `$HOME/${USER}`.
+fn is_inside_a_word(text: &str, range: &Range<usize>) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '{' | '(' | '_');
+    text[range.end..].starts_with(is_word)
+        || text[..range.start].ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Places of the dollars after a blank that the parser would take for the start of a formula, although
+/// what it would end is none. It would take the markup between the two for a part of it.
+fn lone_dollars(line: &str) -> Vec<usize> {
+    let bytes = line.as_bytes();
+    let is_blank =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_none_or(u8::is_ascii_whitespace);
+    let dollars: Vec<usize> = line.match_indices('$').map(|(at, _)| at).collect();
+    if dollars.len() < 2 {
+        return Vec::new();
+    }
+    let closing: Vec<usize> =
+        dollars.iter().copied().filter(|at| !is_blank(at.checked_sub(1))).collect();
+    let signs: Vec<usize> = line.match_indices(SIGNS).map(|(at, _)| at).collect();
+    let words: Vec<usize> = long_words(line).collect();
+    // Whether one of these places is between the two.
+    let has_any = |places: &[usize], from: usize, to: usize| {
+        places.get(places.partition_point(|at| *at < from)).is_some_and(|at| *at < to)
+    };
+    let mut lone = Vec::new();
+    let mut after = 0;
+    for at in dollars {
+        let begins = bytes.get(at + 1).is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'{');
+        if at < after || !is_blank(at.checked_sub(1)) || !begins {
+            continue;
+        }
+        let next = closing.partition_point(|close| *close <= at);
+        let Some(close) = closing.get(next).copied() else { break };
+        let is_words = !has_any(&signs, at, close) && has_any(&words, at, close);
+        if is_words || is_inside_a_word(line, &(at..close + 1)) {
+            lone.push(at);
+        } else {
+            after = close + 1;
+        }
+    }
+    lone
+}
+
+/// Where words of more than two letters begin.
+fn long_words(text: &str) -> impl Iterator<Item = usize> {
+    let mut at = 0;
+    text.split(|c: char| !c.is_ascii_alphabetic()).filter_map(move |word| {
+        let start = at;
+        at = start
+            + word.len()
+            + text[start + word.len()..].chars().next().map_or(0, char::len_utf8);
+        (word.len() > 2).then_some(start)
+    })
 }
 
 impl OpenFormula {
@@ -308,7 +440,7 @@ mod tests {
     use super::*;
 
     fn found(source: &str) -> Vec<&str> {
-        find(source).into_iter().map(|range| &source[range]).collect()
+        find(source).0.into_iter().map(|range| &source[range]).collect()
     }
 
     #[test]
@@ -341,6 +473,23 @@ mod tests {
             let notes: &[&str] = if source.starts_with(r"\[") { &[r"\[1\]"] } else { &[] };
             assert_eq!(found(source), notes, "{source}");
         }
+    }
+
+    #[test]
+    fn prices_and_variables_take_no_markup_with_them() {
+        for (line, expected) in [
+            ("$5 or $10, and `$HOME`", &[0, 6][..]),
+            ("use $HOME and `$PATH`", &[4]),
+            ("pay $10 and $x$ for", &[4]),
+            ("$x$ and $y$ are", &[]),
+            ("$x_1 and y$, $5", &[]),
+            ("a$b$c $", &[]),
+            ("${A}/${B}", &[0]),
+        ] {
+            assert_eq!(lone_dollars(line), expected, "{line}");
+        }
+        assert_eq!(lone_dollars(&"$a ".repeat(300_000)).len(), 0);
+        assert_eq!(lone_dollars(&("$a ".repeat(300_000) + "b$c")).len(), 300_000);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod blocks;
 mod code;
 mod events;
 mod extract;
+mod formula;
 mod html;
 mod inline;
 mod math;

@@ -263,22 +263,59 @@ fn footnotes_stand_where_they_were_written() {
 }
 
 #[test]
-fn formulas_stay_as_they_are_written() {
-    for source in [
-        r"so $a_1 * b_1 * c_1$ is",
-        r"so \(a_1 * b_1 * c_1\) is",
-        r"so \[a_1 * b_1 * c_1\] is",
-        r"$$a * b * c$$",
-        "from $5 to $6, or $7-$8",
-    ] {
-        assert_eq!(shown(source, 60), format!("{source}\n"));
+fn formulas_are_shown_in_unicode() {
+    for source in
+        [r"so $a_1 * b_1 \le 2$ is", r"so \(a_1 * b_1 \le 2\) is", r"so \[a_1*b_1\le 2\] is"]
+    {
+        assert_eq!(shown(source, 60), "so a₁ * b₁ ≤ 2 is\n", "{source}");
     }
-    let source = "\\[\nx = \\frac{a}{b}\n- y\n\\]\n\n$$\n\\sum_{i=1}^{n} *i*\n$$\n";
-    assert_eq!(shown(source, 60), source);
-    assert_eq!(role_of(r"so \(a\)", r"\(a\)"), StyleRole::Code);
+    let source = "\\[\nx = \\frac{a}{b}\n- y \\\\\nz\n\\]\n\n> $$\n> \\sum_{i=1}^{n} i\n> $$\n";
+    assert_eq!(shown(source, 60), "x = a/b − y\nz\n\n▌ ∑ᵢ₌₁ⁿ i\n");
+    assert_eq!(shown("| $x^2$ |\n|---|\n| \\(\\pi\\) |", 60).matches(['²', 'π']).count(), 2);
+    assert_eq!(role_of(r"so \(a\)", "a"), StyleRole::Code);
+}
+
+#[test]
+fn what_is_no_formula_or_has_no_form_stays_as_it_is_written() {
+    for source in [
+        "from $5 to $6, or $7-$8, or $5/$6/$7, US$5/A$",
+        "$HOME and $PATH, $HOME:$PATH, $HOME/${USER}, $HOME or bin$",
+        "5$-10$, note \\[1\\], any of \\[a-z\\], sed's \\(foo\\) and \\(1\\)",
+        r"so $\unclosed{a$ is, $\frac{a}$",
+        "\\[\nx_1\n\\frac{a}",
+    ] {
+        assert_eq!(shown(source, 80), format!("{source}\n"));
+    }
     assert_eq!(role_of("$5-$10", "$5-$10"), StyleRole::Text);
+    assert_eq!(shown("$5 or $10, and `$HOME` or *$x$*", 60), "$5 or $10, and $HOME or x\n");
+    assert_eq!(role_of("$5 or $10, and `$HOME`", "$HOME"), StyleRole::Code);
     assert_eq!(shown("`\\(` and `\\)` in `\\(code\\)`", 60), "\\( and \\) in \\(code\\)\n");
     assert_eq!(shown("```\n\\[ *a*\n```", 60), "│ \\[ *a*\n");
+}
+
+#[test]
+fn a_formula_stands_for_all_of_its_source() {
+    for source in ["so $a=b$ is", r"so \(\alpha + \beta\) is", "so\n\n$$\na \\\\\nb\n$$"] {
+        let lines = render(source, 12, &SyntaxHighlighter::off()).lines;
+        let formula = source.find(['$', '\\']).unwrap();
+        let runs: Vec<_> = lines.iter().flat_map(|line| &line.runs).collect();
+        let parts = runs.iter().filter(|run| run.range().end > formula && run.source <= formula);
+        assert!(parts.clone().count() > 0, "{source}");
+        let whole = source[formula..].trim_end_matches(" is").len();
+        for run in parts {
+            assert_eq!((run.source, run.bytes), (formula, whole), "{source}");
+        }
+        assert!(lines.windows(2).all(|pair| pair[0].source <= pair[1].source), "{source}");
+    }
+}
+
+#[test]
+fn a_megabyte_of_formulas_is_laid_out() {
+    for part in ["$x^{a_b}$ ", r"\(\frac{a}{b}\) ", "\\(", "$$\n\\[\n", "$\\sqrt{", "$$a$$\n\n"] {
+        let source = part.repeat(1_000_000 / part.len());
+        let lines = render(&source, 80, &SyntaxHighlighter::off()).lines;
+        assert!(!lines.is_empty());
+    }
 }
 
 #[test]

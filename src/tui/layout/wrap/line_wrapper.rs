@@ -381,10 +381,16 @@ impl<'a> LineWrapper<'a, '_> {
         self.space = TrailingSpace::None;
     }
 
-    /// The source position of a byte of a piece.
+    /// The source position of a byte of a piece; its start where the text is not the source.
     fn source(&self, piece: usize, at: usize) -> usize {
-        let source = &self.pieces[piece].source;
-        (source.start + at).min(source.end)
+        let StyledPiece { text, source, .. } = &self.pieces[piece];
+        if at >= text.len() {
+            source.end
+        } else if source.len() == text.len() {
+            source.start + at
+        } else {
+            source.start
+        }
     }
 }
 

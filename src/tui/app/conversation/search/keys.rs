@@ -8,12 +8,13 @@ use super::{
 };
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::conversation::block::{BlockId, PaneFold};
+use crate::tui::app::conversation::fold_actions;
 use crate::tui::app::conversation::navigation::hold;
 use crate::tui::app::conversation::scroll::{BlockPosition, ScrollAnchor};
 use crate::tui::app::conversation::source::{self, BlockPart};
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::intent::Intent;
+use crate::tui::app::intent::{Intent, intents};
 use crate::tui::app::keymap::{self, KeyPress, SearchKey, SearchMatchKey};
 use crate::tui::app::text_query::{TextQuery, TextQueryKind};
 
@@ -81,13 +82,17 @@ pub fn paste(conversation: &mut Conversation, text: &str) {
     }
 }
 
-/// Ends the search and stays at the match. A search opened from the list of sessions gives the
-/// focus back to the list.
+/// Ends the search and stays at the match, whose pane stays open. A search opened from the list of
+/// sessions gives the focus back to the list.
 pub fn close(conversation: &mut Conversation) -> Vec<Intent> {
     let origin = conversation.search.take().map(|search| search.origin.1);
-    conversation.transcript.peek(None);
-    let is_from_sessions = origin == Some(KeyboardFocus::Sidebar);
-    is_from_sessions.then_some(Intent::ReturnToSessions).into_iter().collect()
+    let has_unfolded = conversation.transcript.keep_peek();
+    let saved = has_unfolded.then(|| fold_actions::keep_session(conversation)).flatten();
+    let mut wanted = intents(saved.into_iter().collect());
+    if origin == Some(KeyboardFocus::Sidebar) {
+        wanted.push(Intent::ReturnToSessions);
+    }
+    wanted
 }
 
 /// Opens a search at the first match in these blocks. False if `blocks` is empty.

@@ -67,6 +67,24 @@ impl Transcript {
         before != (shown(self, old), shown(self, id))
     }
 
+    /// Leaves the pane that was opened by [`Transcript::peek`] open, and the run that it is in.
+    /// Returns whether a fold changed by it.
+    pub fn keep_peek(&mut self) -> bool {
+        let Some(pane) = self.peeked.take().and_then(|id| self.get(id)) else { return false };
+        let (id, run) = (pane.id, pane.run);
+        let mut has_changed = false;
+        for id in [Some(id), run].into_iter().flatten() {
+            let at = self.index(id);
+            let Some(block) = self.blocks.get(at) else { continue };
+            let is_pane = block.is_pane() || block.body == BlockBody::Lookups;
+            if is_pane && self.fold(block) != PaneFold::Open {
+                self.blocks[at].fold = Some(PaneFold::Open);
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+
     /// Cycles the fold of all panes: open, closed, each by its default.
     pub fn toggle_all(&mut self) {
         for block in &mut self.blocks {

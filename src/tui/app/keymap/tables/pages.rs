@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, McpKey, PagerKey, QuestionKey, ReadingKey,
-    ReviewKey, RewindKey, RulesKey, ScrollAction,
+    AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, LspKey, McpKey, PagerKey, QuestionKey,
+    ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -171,6 +171,19 @@ pub const MCP: &[KeyBinding<McpKey>] = &[
         "accept the changed definitions that are shown, or copy where to log in",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
+];
+
+/// The keys of the page of language servers.
+pub const LSP: &[KeyBinding<LspKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], LspKey::Scroll(ScrollAction::LineUp), "previous server"),
+    row(&[key(KeyCode::Down), char('j')], LspKey::Scroll(ScrollAction::LineDown), "next server"),
+    row(&[key(KeyCode::PageUp), char('b')], LspKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], LspKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[key(KeyCode::Home), char('g')], LspKey::Scroll(ScrollAction::Top), "first server"),
+    row(&[key(KeyCode::End), char('G')], LspKey::Scroll(ScrollAction::Bottom), "last server"),
+    hinted(&[char('r')], LspKey::Restart, "restart the server", "restart"),
+    hinted(&[char('s')], LspKey::Stop, "stop the server until you restart it", "stop"),
+    hinted(&[key(KeyCode::Esc), char('q')], LspKey::Back, "close", "close"),
 ];
 
 /// The keys of the rewind dialog.
