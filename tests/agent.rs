@@ -28,6 +28,7 @@ mod nested_instructions;
 mod one_screen;
 mod places;
 mod prefix;
+mod races;
 mod rename;
 mod review;
 mod rewind;

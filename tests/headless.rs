@@ -45,6 +45,14 @@ fn text_is_the_answer_alone() {
 }
 
 #[test]
+fn a_race_is_refused_since_nobody_would_take_an_answer() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let ran = env.ask(&server, &["-p", "/race other-model why"]).assert_exit_code(1);
+    assert!(ran.err.contains("so it needs slug's screen"), "{}", ran.describe());
+    assert_eq!(server.chat_requests().len(), 0);
+}
+
+#[test]
 fn json_is_one_object_with_answer_session_and_usage() {
     let (_, ran) = with_a_read(&["-p", "what is in a.txt?", "--output-format", "json"]);
     let result = ran.json();

@@ -30,6 +30,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         SlashCommand::UndoCompaction => PromptCommand::AtOnce(AgentCommand::UndoCompaction),
         SlashCommand::Retry => PromptCommand::Turn(AgentCommand::Retry),
         SlashCommand::Rename(title) => PromptCommand::AtOnce(AgentCommand::SetTitle(title.clone())),
+        SlashCommand::Race(_) => PromptCommand::Wrong(NO_RACE.to_owned()),
         SlashCommand::Help
         | SlashCommand::New
         | SlashCommand::Sessions(_)
@@ -69,6 +70,10 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
     })
 }
 
+/// Why there is no race in an editor.
+const NO_RACE: &str =
+    "/race shows two answers side by side, which needs slug's own screen. Run slug in a terminal.";
+
 /// The commands that are offered, by name.
 const OFFERED: [(&str, Option<&str>); 3] =
     [("compact", Some("what to keep")), ("rename", Some("title")), ("retry", None)];
@@ -99,7 +104,9 @@ pub(super) fn read(text: &str) -> Option<PromptCommand> {
     let name = line.strip_prefix('/')?.split_whitespace().next()?;
     let registry = registry();
     let found = registry.find(name)?;
-    if !OFFERED.iter().any(|(offered, _)| *offered == found.name) {
+    // It needs two panes, and is said to: a model would take it for a message.
+    let is_race = found.argument == SlashArgumentKind::Race;
+    if !is_race && !OFFERED.iter().any(|(offered, _)| *offered == found.name) {
         return None;
     }
     let has_argument = found.argument != SlashArgumentKind::None;
@@ -136,6 +143,8 @@ mod tests {
         let compact = AgentCommand::Compact { focus: Some("the tests".into()) };
         assert_eq!(read("/compact the tests"), Some(PromptCommand::Turn(compact)));
         assert_eq!(read("/retry"), Some(PromptCommand::Turn(AgentCommand::Retry)));
+        let race = PromptCommand::Wrong(NO_RACE.to_owned());
+        assert_eq!(read("/race qwen3 why"), Some(race));
         let title = AgentCommand::SetTitle("A name".into());
         assert_eq!(read("/rename A name"), Some(PromptCommand::AtOnce(title)));
         assert!(matches!(read("/rename"), Some(PromptCommand::Wrong(_))));

@@ -176,6 +176,8 @@ impl EventMapper {
             | AgentEvent::QuestionsAsked(_)
             | AgentEvent::Jobs(_)
             | AgentEvent::JobStarted(_)
+            | AgentEvent::RaceStarted { .. }
+            | AgentEvent::RaceEnded { .. }
             | AgentEvent::JobOutput(_)
             | AgentEvent::JobEnded { .. }
             | AgentEvent::ApprovalFacts { .. }

@@ -245,7 +245,7 @@ impl ActiveSession {
 
 /// Records what the model knows of a file by an entry: what it was shown, and what it wrote over
 /// that.
-fn note_read(reads: &ReadLedger, entry: &LogEntry) {
+pub(super) fn note_read(reads: &ReadLedger, entry: &LogEntry) {
     if let Some(FileRead { path, hash }) = entry.as_message().and_then(|it| it.read.as_ref()) {
         reads.record_hash(path, hash.clone());
     } else if let LogEntry::FileChange(change) = entry {

@@ -1,7 +1,7 @@
 //! The agent's main loop: takes the front end's commands one by one, outside of turns.
 //!
-//! A turn itself runs in `turn_runner`; what each kind of command does is in `sessions`, `models`,
-//! `rewind`, `review`, `compaction`, `ledger`, `rules` and `shell`. Commands that are possible at any time go through
+//! A turn itself runs in `turn_runner`; what each kind of command does is in `user_messages`, `sessions`,
+//! `models`, `rewind`, `review`, `compaction`, `ledger`, `rules` and `shell`. Commands that are possible at any time go through
 //! [`Agent::command_at_any_time`], also while a turn runs.
 
 use std::collections::HashSet;
@@ -12,13 +12,10 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::context;
-use crate::domain::{
-    AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
-    SessionId, UserInput,
-};
+use crate::domain::{AgentId, CALL_TOOL, NoticeLevel, PermissionMode, ReasoningEffort, SessionId};
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
-use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
+use crate::session::{LogEntry, SessionHeader, TurnEnd, TurnOutcome};
 use crate::tools::SKILL_TOOL;
 
 use super::active_session::ActiveSession;
@@ -35,12 +32,11 @@ use super::images::ConversationImages;
 use super::job_follower::JobFollower;
 use super::journal::tell_not_recorded;
 use super::models::{ANY_MODEL, OfferedModels};
-use super::normalise::is_silent;
 use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
-use super::session_skills::{PromptTiming, SessionSkills};
+use super::session_skills::SessionSkills;
 use super::session_titles::SessionTitles;
 use super::setup::AgentSetup;
 use super::tool_gate::ToolGate;
@@ -53,12 +49,6 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// The most that the list of skills takes of the window, in percent.
 const SKILL_SHARE: u64 = 2;
-
-/// Why a turn fails when its first message cannot be written to the log.
-const MESSAGE_NOT_SAVED: &str = "The message could not be saved, so it was not sent. Restart \
-                       slug; the session is kept.";
-/// Why `/retry` does nothing after a whole answer.
-const NOTHING_TO_RETRY: &str = "Nothing to retry: the last message is the model's.";
 
 /// Holds the open session and what is fixed for a run. One task owns it, so its methods need no
 /// lock; what running calls share with it is behind an `Arc`.
@@ -281,6 +271,9 @@ impl Agent {
                 self.session_changed(&left, "resume");
             }
             AgentCommand::ForkAgent { text } => self.fork_agent(text).await,
+            AgentCommand::Race { typed } => self.race(typed).await,
+            // The race that it was meant for is over. Its end has told the front end so.
+            AgentCommand::TakeAnswer { .. } => {}
             AgentCommand::PlanRewind(to) => self.plan_rewind(to).await,
             AgentCommand::Rewind { plan, what } => self.rewind(plan, what).await,
             AgentCommand::Reject { plan, rejected } => self.reject_changes(plan, rejected).await,
@@ -333,6 +326,8 @@ impl Agent {
             | AgentCommand::Resume { .. }
             | AgentCommand::Fork { .. }
             | AgentCommand::ForkAgent { .. }
+            | AgentCommand::Race { .. }
+            | AgentCommand::TakeAnswer { .. }
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
             | AgentCommand::Reject { .. }
@@ -341,80 +336,6 @@ impl Agent {
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => {}
         }
-    }
-
-    async fn send(&mut self, text: UserInput) {
-        self.refresh_hooks().await;
-        self.refresh_prompt_files().await;
-        self.model_of_turn = None;
-        // Before anything is logged: a message that hooks refuse leaves no trace in the session.
-        let cancel = self.stop.begin();
-        let checked = self.check_message(&text.text, &cancel).await;
-        let hook_note = match checked {
-            Ok(_)
-                if cancel.is_cancelled()
-                    && self.session_hooks().has(HookEvent::UserPromptSubmit) =>
-            {
-                return self.give_back(text, None);
-            }
-            Ok(hook_note) => hook_note,
-            Err(reason) => return self.give_back(text, Some(reason)),
-        };
-        self.note_loaded_skills();
-        let timing = PromptTiming::BetweenTurns;
-        let prompt = match self.slash_blocks(&text.text, timing, &cancel).await {
-            Ok(blocks) => blocks,
-            Err(reason) => {
-                self.permissions.end_turn_rules();
-                return self.give_back(text, reason);
-            }
-        };
-        let Some(gate) = self.begin_turn() else { return self.permissions.end_turn_rules() };
-        if cancel.is_cancelled() {
-            gate.context.cancel.cancel();
-        }
-        let start_note = self.session_context(&gate.context.cancel).await;
-        let collected = context::collect(&self.setup.contexts, &self.session.conversation.contexts);
-        // A stop does not wait for a slow disk. The message itself is logged in any case.
-        let collected = gate.context.cancel.run_until_cancelled(collected).await;
-        let mut content = collected.unwrap_or_default();
-        content.extend(start_note.into_iter().chain(hook_note));
-        content.extend(self.turn_notes());
-        content.extend(self.job_note().await);
-        content.extend(self.session.interrupted_agents.take());
-        content.extend(self.late_findings_note());
-        let mentioned = self.mention_blocks(&text.text, &gate.context);
-        let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
-        content.extend(mentioned.unwrap_or_default());
-        content.extend(prompt);
-        content.extend(text.into_blocks());
-        let message = Message { role: MessageRole::User, content };
-        let entry = LogEntry::Message(MessageEntry::new(message));
-        if gate.journal.write(gate.turn, entry).await.is_none() {
-            let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
-            return self.end_turn(&gate, outcome, 0, &TurnPurpose::Answer).await;
-        }
-        self.session.catch_up();
-        self.answer(gate).await;
-    }
-
-    async fn retry(&mut self) {
-        let mut messages = self.session.conversation.messages.iter().rev();
-        let last = messages.find(|(_, message)| !is_silent(message));
-        let is_open = last.is_some_and(|(_, message)| {
-            message.role == MessageRole::User || message.calls().next().is_some()
-        });
-        if !is_open {
-            return self.refuse_turn(NOTHING_TO_RETRY.to_owned());
-        }
-        if let Some(gate) = self.begin_turn() {
-            self.answer(gate).await;
-        }
-    }
-
-    /// Runs a turn on the conversation as it is in the log.
-    async fn answer(&mut self, gate: Arc<ToolGate>) {
-        self.run_turn(gate, TurnPurpose::Answer).await;
     }
 
     pub(super) async fn run_turn(&mut self, gate: Arc<ToolGate>, purpose: TurnPurpose) {

@@ -160,7 +160,7 @@ async fn check_by_hooks(
 ) -> Result<(CallPlan, CallProvenance), ToolOutput> {
     let (input, provenance) = call_hooks::before(gate, call, (plan.input.clone(), origin)).await?;
     let plan = plan.with_input(input, gate.place())?;
-    match gate.fork.and_then(|fork| fork.refusal(&plan.call.name)) {
+    match gate.fork.and_then(|fork| fork.refusal(&plan.call.name, &plan.accesses)) {
         Some(reason) => Err(denied(reason)),
         None => Ok((plan, provenance)),
     }

@@ -66,6 +66,15 @@ pub enum AgentCommand {
     /// Starts an agent in the background that is a fork of the conversation and gets this message;
     /// `Subagent` tells how it stands.
     ForkAgent { text: UserInput },
+    /// Has two models answer one message side by side, each in a fork of the conversation that can only
+    /// read: `RaceStarted` names the two, and the turn waits until `TakeAnswer` takes one.
+    Race {
+        /// What follows `/race`: one model, which races the session's own, or two; then the message.
+        typed: String,
+    },
+    /// Takes the answer of one of the two agents of the running race into the conversation. A notice says
+    /// why it cannot be taken yet.
+    TakeAnswer { agent: AgentId },
     /// Plans a rewind, or its reversal, without doing it; `RewindPlanned` answers.
     PlanRewind(RewindDestination),
     /// Does a rewind that was planned.
@@ -123,6 +132,8 @@ impl AgentCommand {
             Self::NewSession | Self::Resume { .. } | Self::Fork { .. } => true,
             Self::PlanRewind(_)
             | Self::ForkAgent { .. }
+            | Self::Race { .. }
+            | Self::TakeAnswer { .. }
             | Self::SetMode(_)
             | Self::SetTitle(_)
             | Self::UseModel(_)
@@ -147,6 +158,44 @@ impl AgentCommand {
             | Self::Compact { .. }
             | Self::Reject { .. }
             | Self::Retry => false,
+        }
+    }
+
+    /// Whether the agent does this at once while something runs. Messages for the running turn are not
+    /// among these: only a turn takes them.
+    pub(super) fn is_possible_at_any_time(&self) -> bool {
+        match self {
+            Self::Answer { .. }
+            | Self::AnswerQuestions { .. }
+            | Self::SetMode(_)
+            | Self::SetTitle(_)
+            | Self::Save
+            | Self::EndJob { .. }
+            | Self::DetachCommand
+            | Self::FollowJobs(_)
+            | Self::Rules(_)
+            | Self::Context(_)
+            | Self::PlanReview(_) => true,
+            Self::Send { .. }
+            | Self::Steer { .. }
+            | Self::WithdrawSteer { .. }
+            | Self::Shell { .. }
+            | Self::Retry
+            | Self::Compact { .. }
+            | Self::UndoCompaction
+            | Self::NewSession
+            | Self::Resume { .. }
+            | Self::Fork { .. }
+            | Self::ForkAgent { .. }
+            | Self::Race { .. }
+            | Self::TakeAnswer { .. }
+            | Self::PlanRewind(_)
+            | Self::Rewind { .. }
+            | Self::Reject { .. }
+            | Self::UndoCall { .. }
+            | Self::SetModel(_)
+            | Self::UseModel(_)
+            | Self::SetEffort(_) => false,
         }
     }
 

@@ -198,6 +198,11 @@ pub enum AgentEvent {
     /// An agent that a call of this one has started, as it stands now. The first is before any event of
     /// that agent.
     Subagent(Box<SubagentSummary>),
+    /// Two agents answer the last message, the first of them in the left pane. The turn waits for the user
+    /// to take one of the answers.
+    RaceStarted { sides: [AgentId; 2] },
+    /// The race is over, and whose answer is in the conversation now.
+    RaceEnded { taken: Option<AgentId> },
     /// The answer to a `Rules` command.
     Rules(Box<RuleReply>),
     /// The answer to a `Context` command.

@@ -235,6 +235,8 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::ResponseDropped { .. }
         | AgentEvent::ToolStarted { .. }
         | AgentEvent::JobStarted(_)
+        | AgentEvent::RaceStarted { .. }
+        | AgentEvent::RaceEnded { .. }
         | AgentEvent::JobEnded { .. }
         | AgentEvent::Jobs(_)
         | AgentEvent::JobOutput(_)

@@ -89,6 +89,7 @@ mod turn;
 mod turn_gate;
 mod turn_notes;
 mod turn_runner;
+mod user_messages;
 
 pub use agent_handle::{AgentHandle, InitialSession};
 pub use agent_loop::{spawn, spawn_into};

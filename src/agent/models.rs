@@ -80,6 +80,16 @@ impl OfferedModels {
         self.reread.get(model).copied().or_else(|| listed_window(&self.known, model))
     }
 
+    /// Whether the server has said what it offers.
+    pub(super) fn is_listed(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// The names of the models that the server lists.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|known| known.id.as_str())
+    }
+
     /// Whether the server lists this model.
     pub(super) fn has(&self, model: &str) -> bool {
         self.known.iter().any(|known| known.id == model)
@@ -252,10 +262,13 @@ impl Agent {
     }
 
     pub(super) async fn set_model(&mut self, typed: &str) {
-        let listed = self.models.known.iter().map(|known| known.id.as_str());
-        let name = self.setup.providers.resolve_model(typed, listed);
-        self.use_model(name).await;
+        self.use_model(self.resolved_model(typed)).await;
         self.tell_unlisted();
+    }
+
+    /// The model that the user has typed, with its provider.
+    pub(super) fn resolved_model(&self, typed: &str) -> ModelName {
+        self.setup.providers.resolve_model(typed, self.models.ids())
     }
 
     /// Tells the user that the server's list does not have the model that they typed: it may serve it all
@@ -265,8 +278,7 @@ impl Agent {
         if self.models.known.is_empty() || self.models.has(model) {
             return;
         }
-        let ids = self.models.known.iter().map(|known| known.id.as_str());
-        let guess = nearest(model, ids).map(|id| format!(" Did you mean `{id}`?"));
+        let guess = nearest(model, self.models.ids()).map(|id| format!(" Did you mean `{id}`?"));
         let text = format!(
             "The server does not list a model `{model}`; slug asks for it anyway.{} /model shows the list.",
             guess.unwrap_or_default()

@@ -205,6 +205,8 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Resume { session },
         AgentCommand::Fork { session, at: ForkPosition::After(EntryId::generate()) },
         AgentCommand::ForkAgent { text: "look there".into() },
+        AgentCommand::Race { typed: "qwen3 why".into() },
+        AgentCommand::TakeAnswer { agent: AgentId(9) },
         AgentCommand::PlanRewind(RewindDestination::Last),
         AgentCommand::Rewind { plan: plan(), what: RewindScope::Files },
         AgentCommand::PlanReview(ReviewScope::LastTurn),
@@ -353,6 +355,8 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::CommandRefused(CommandRefusal::TurnRunning),
         AgentEvent::CommandRefused(CommandRefusal::OtherAgent(AgentId(2))),
         AgentEvent::CallRefused { call: call(), reason: "a rule denies it".into() },
+        AgentEvent::RaceStarted { sides: [AgentId(9), AgentId(10)] },
+        AgentEvent::RaceEnded { taken: Some(AgentId(9)) },
         AgentEvent::Rules(Box::new(RuleReply::Tried {
             typed: "ls".into(),
             mode: PermissionMode::Ask,

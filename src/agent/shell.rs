@@ -60,39 +60,13 @@ impl Agent {
                 command = self.commands.next_meanwhile(), if front_end == FrontEndState::Connected => command,
             };
             match command {
-                Some(
-                    command @ (AgentCommand::Answer { .. }
-                    | AgentCommand::AnswerQuestions { .. }
-                    | AgentCommand::WithdrawSteer { .. }
-                    | AgentCommand::SetMode(_)
-                    | AgentCommand::SetTitle(_)
-                    | AgentCommand::Save
-                    | AgentCommand::EndJob { .. }
-                    | AgentCommand::DetachCommand
-                    | AgentCommand::FollowJobs(_)
-                    | AgentCommand::Rules(_)
-                    | AgentCommand::Context(_)
-                    | AgentCommand::PlanReview(_)),
-                ) => self.command_at_any_time(command).await,
-                Some(
-                    command @ (AgentCommand::Send { .. }
-                    | AgentCommand::Steer { .. }
-                    | AgentCommand::Shell { .. }
-                    | AgentCommand::Retry
-                    | AgentCommand::Compact { .. }
-                    | AgentCommand::UndoCompaction
-                    | AgentCommand::NewSession
-                    | AgentCommand::Resume { .. }
-                    | AgentCommand::Fork { .. }
-                    | AgentCommand::ForkAgent { .. }
-                    | AgentCommand::PlanRewind(_)
-                    | AgentCommand::Rewind { .. }
-                    | AgentCommand::Reject { .. }
-                    | AgentCommand::UndoCall { .. }
-                    | AgentCommand::SetModel(_)
-                    | AgentCommand::UseModel(_)
-                    | AgentCommand::SetEffort(_)),
-                ) => self.commands.hold(command),
+                Some(command)
+                    if command.is_possible_at_any_time()
+                        || matches!(command, AgentCommand::WithdrawSteer { .. }) =>
+                {
+                    self.command_at_any_time(command).await;
+                }
+                Some(command) => self.commands.hold(command),
                 None => {
                     front_end = FrontEndState::Disconnected;
                     gate.context.cancel.cancel();

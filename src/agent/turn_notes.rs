@@ -9,6 +9,7 @@ use crate::platform::scratch::SessionScratch;
 use crate::session::{LogEntry, MessageEntry};
 
 use super::agent_loop::Agent;
+use super::children::fork_limits::ForkLimits;
 use super::mode_note::ModeNote;
 use super::request;
 
@@ -30,6 +31,11 @@ impl Agent {
 
     /// Tells the model the mode, if the user has changed it since the turn began.
     pub(super) async fn tell_changed_mode(&mut self, turn: TurnId) {
+        // A side of a race has only what its conversation was told, of which its answer may become a part.
+        let fork = self.setup.parent.as_ref().and_then(|parent| parent.fork);
+        if fork == Some(ForkLimits::Race) {
+            return;
+        }
         if let Some(note) = self.mode_note() {
             let message = Message { role: MessageRole::User, content: vec![note] };
             self.session.write(turn, LogEntry::Message(MessageEntry::new(message))).await;

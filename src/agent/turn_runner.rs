@@ -516,33 +516,8 @@ impl Agent {
                     self.take(running, TurnInput::Unsteered).await;
                 }
             }
-            AgentCommand::Answer { .. }
-            | AgentCommand::AnswerQuestions { .. }
-            | AgentCommand::SetMode(_)
-            | AgentCommand::SetTitle(_)
-            | AgentCommand::Save
-            | AgentCommand::EndJob { .. }
-            | AgentCommand::DetachCommand
-            | AgentCommand::FollowJobs(_)
-            | AgentCommand::Rules(_)
-            | AgentCommand::Context(_)
-            | AgentCommand::PlanReview(_) => self.command_at_any_time(command).await,
-            AgentCommand::Send { .. }
-            | AgentCommand::Shell { .. }
-            | AgentCommand::Retry
-            | AgentCommand::Compact { .. }
-            | AgentCommand::UndoCompaction
-            | AgentCommand::NewSession
-            | AgentCommand::Resume { .. }
-            | AgentCommand::Fork { .. }
-            | AgentCommand::ForkAgent { .. }
-            | AgentCommand::PlanRewind(_)
-            | AgentCommand::Rewind { .. }
-            | AgentCommand::Reject { .. }
-            | AgentCommand::UndoCall { .. }
-            | AgentCommand::SetModel(_)
-            | AgentCommand::UseModel(_)
-            | AgentCommand::SetEffort(_) => match running.purpose {
+            command if command.is_possible_at_any_time() => self.command_at_any_time(command).await,
+            command => match running.purpose {
                 TurnPurpose::Answer => {
                     self.events.send(AgentEvent::CommandRefused(CommandRefusal::TurnRunning));
                 }

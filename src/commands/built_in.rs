@@ -66,7 +66,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &["branch"],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::BetweenTurns,
-        summary: "fork this session, here or at an earlier message",
+        summary: "fork this session, at a message, or --background TEXT",
         read: fork,
     },
     CommandRow {
@@ -76,6 +76,14 @@ const TABLE: &[CommandRow] = &[
         timing: CommandTiming::WithoutArgument,
         summary: "switch the model",
         read: |given| Ok(SlashCommand::Model(given.map(model).transpose()?)),
+    },
+    CommandRow {
+        name: "race",
+        aliases: &["compare"],
+        argument: SlashArgumentKind::Race,
+        timing: CommandTiming::BetweenTurns,
+        summary: "have two models answer a message, and take one answer",
+        read: race,
     },
     CommandRow {
         name: "effort",
@@ -399,6 +407,13 @@ fn fork(given: Option<&str>) -> Result<SlashCommand, SlashCommandError> {
         (IN_BACKGROUND, text) => Ok(SlashCommand::ForkAgent(text.to_owned())),
         _ => Ok(SlashCommand::Fork(given.map(message_argument).transpose()?)),
     }
+}
+
+/// Which of the words are models, the agent knows: here there have to be a model and a message.
+fn race(given: Option<&str>) -> Result<SlashCommand, SlashCommandError> {
+    let given = given.unwrap_or_default();
+    let has_text = given.contains(char::is_whitespace);
+    has_text.then(|| SlashCommand::Race(given.to_owned())).ok_or(SlashCommandError::Race)
 }
 
 /// `session` stands for the whole session.

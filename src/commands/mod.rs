@@ -27,6 +27,8 @@ pub enum SlashCommand {
     Fork(Option<MessageArgument>),
     /// Has a fork of the session work on this in the background.
     ForkAgent(String),
+    /// Has two models answer a message. Holds what follows the name: one model or two, then the message.
+    Race(String),
     /// Changes the model, or asks which.
     Model(Option<String>),
     /// Opens the page that connects models.
@@ -168,6 +170,8 @@ pub enum SlashArgumentKind {
     None,
     /// A model's name.
     Model,
+    /// One or two names of models, then a message.
+    Race,
     /// A mode's name.
     Mode,
     /// A part of the session: see [`CopyArgument`].
@@ -224,6 +228,11 @@ pub enum SlashCommandError {
     /// `/fork --background` without a text.
     #[error("Type what the fork is to do after /fork --background.")]
     ForkText,
+    /// `/race` without a model or without a message.
+    #[error(
+        "Type a model and the message after /race: /race MODEL TEXT, or /race MODEL MODEL TEXT."
+    )]
+    Race,
     /// The command takes no argument.
     #[error("/{0} takes no arguments.")]
     NoArgument(String),
@@ -260,6 +269,7 @@ impl SlashArgumentKind {
         match self {
             Self::None => "no arguments",
             Self::Model => "a model; on its own it lists them",
+            Self::Race => "one or two models, then the message",
             Self::Mode => "a permission mode",
             Self::Copy => "code or all; on its own it copies the last answer",
             Self::Theme => "a theme; on its own it lists and previews them",
@@ -377,6 +387,9 @@ mod tests {
                 ))))),
             ),
             ("/fork 0", Some(Err(SlashCommandError::Earlier))),
+            ("/race", Some(Err(SlashCommandError::Race))),
+            ("/race qwen3 ", Some(Err(SlashCommandError::Race))),
+            ("/race  qwen3 why\nso ", Some(Ok(SlashCommand::Race("qwen3 why\nso".into())))),
             (
                 "/rewind 3 free items",
                 Some(Ok(SlashCommand::Rewind(Some(MessageArgument::Containing(
@@ -411,7 +424,10 @@ mod tests {
         assert_eq!(conflicts, []);
         for descriptor in registry.all() {
             for name in [&descriptor.name].into_iter().chain(&descriptor.aliases) {
-                let title = if descriptor.argument == SlashArgumentKind::Title { " x" } else { "" };
+                let title = match descriptor.argument {
+                    SlashArgumentKind::Title | SlashArgumentKind::Race => " x y",
+                    _ => "",
+                };
                 let parsed = registry.parse(&format!("/{name}{title}"));
                 assert!(matches!(parsed, Some(Ok(_))), "{name}");
             }

@@ -66,6 +66,20 @@ impl SubagentState {
         }
     }
 
+    /// Whether it has given an answer to its task. One that is out of rounds has summed up what it knows.
+    pub fn has_answer(self) -> bool {
+        match self {
+            Self::Done | Self::OutOfRounds => true,
+            Self::Running
+            | Self::Failed
+            | Self::Stopped
+            | Self::OutOfBudget
+            | Self::OutOfTime
+            | Self::Silent
+            | Self::Interrupted => false,
+        }
+    }
+
     /// Whether it still works.
     pub fn is_running(self) -> bool {
         self == Self::Running

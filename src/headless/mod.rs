@@ -95,7 +95,11 @@ pub async fn run(
         if matches!(event, AgentEvent::SessionOpened { .. })
             && let Some(text) = prompt.take()
         {
-            let command = AgentCommand::Send { text: text.into() };
+            // The agent says why there is none, where the model would take it for a message.
+            let command = match text.strip_prefix("/race ") {
+                Some(typed) => AgentCommand::Race { typed: typed.to_owned() },
+                None => AgentCommand::Send { text: text.into() },
+            };
             agent.commands.send(command.to(agent.id)).await?;
         }
         write(report.take(&event))?;

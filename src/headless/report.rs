@@ -289,6 +289,8 @@ impl HeadlessReport {
             | AgentEvent::QuestionsAsked(_)
             | AgentEvent::ApprovalFacts { .. }
             | AgentEvent::ApprovalWithdrawn(_)
+            | AgentEvent::RaceStarted { .. }
+            | AgentEvent::RaceEnded { .. }
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
             | AgentEvent::ContextEstimated(_)

@@ -170,6 +170,10 @@ pub struct MessageEntry {
     /// Of a response: SHA-256 of the model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
+    /// Of a response: the session of the agent that gave it, where the user took it over from a race. It
+    /// was paid for there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_from: Option<SessionId>,
     /// Of a response: slug's own measure of the request that it answered, which `usage` calibrates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<u64>,
@@ -366,6 +370,7 @@ impl MessageEntry {
             measure: None,
             result: None,
             read: None,
+            taken_from: None,
             agents: Vec::new(),
         }
     }

@@ -158,9 +158,14 @@ impl SessionSpending {
         self.began = Some(first);
     }
 
-    /// Adds a message of the log. Only responses, which `model` gave, take anything.
+    /// Adds a message of the log. Only responses, which `model` gave, take anything, and none that was
+    /// taken over from an agent, with which it was counted.
     pub fn take(&mut self, record: &LogRecord, message: &MessageEntry, model: ModelName) {
         if message.stop_reason.is_none() {
+            return;
+        }
+        if message.taken_from.is_some() {
+            self.last = None;
             return;
         }
         if message.source.is_main() {

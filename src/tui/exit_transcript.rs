@@ -11,7 +11,7 @@ use crate::config::ExitTranscript;
 use super::app::ScreenModel;
 use super::app::conversation::block::BlockBody;
 use super::layout::StyledSpan;
-use super::view::transcript::{TranscriptRowContent, row};
+use super::view::transcript_rows::{TranscriptRowContent, row};
 use super::view::window::{BlockRowPosition, TranscriptRowFinder};
 use super::view::{RoleStyles, ViewLayouts, paint};
 
@@ -51,7 +51,8 @@ pub fn render(
         line(&[paint::span(note, super::layout::StyleRole::Muted)], styles, &mut out);
     }
     for at in rows {
-        match row(model, layouts, at, width).content {
+        let now = model.shared.shown_now();
+        match row(&model.conversation, layouts, at, (width, now)).content {
             TranscriptRowContent::Empty => out.push('\n'),
             TranscriptRowContent::Head(head) => line(&head.spans(), styles, &mut out),
             TranscriptRowContent::Body(body) => line(&body.spans, styles, &mut out),

@@ -176,7 +176,7 @@ pub(super) fn begun(call: CallId, kind: &str, task: &str) -> SubagentSummary {
     }
 }
 
-async fn ended_of(child: &ChildAgent) -> ChildEnd {
+pub(super) async fn ended_of(child: &ChildAgent) -> ChildEnd {
     ended(&mut child.end.subscribe()).await
 }
 

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::fork_agent::FORK;
 use super::fork_limits::ForkLimits;
+use super::race::RACE;
 use crate::agent::permission_state::{ModeCeiling, PermissionState};
 use crate::agent::setup::{AgentParent, AgentSetup, ModelPin};
+use crate::agent::tool_gate::Interactivity;
 use crate::context;
-use crate::domain::{AgentBudgets, SpawnOrigin};
+use crate::domain::{AgentBudgets, ModelName, SpawnOrigin};
 use crate::platform::watch::FolderWatcher;
 use crate::subagents::{SubagentType, SubagentTypes, ToolSelection};
 use crate::tools::{AGENT_TOOL, ToolRegistry, is_for_user};
@@ -31,15 +32,44 @@ impl ChildTemplate {
         &self.setup.subagents
     }
 
-    /// The setup of a fork: what its requests begin with is the same as its parent's, byte for byte.
-    pub(super) fn fork(&self, origin: SpawnOrigin, limits: ForkLimits) -> AgentSetup {
+    /// The setup of a side of a race: that of a fork, with its own model, and nobody who is asked.
+    ///
+    /// # Errors
+    ///
+    /// When there is no provider of this name; the error is for the user.
+    pub(super) fn race_side(
+        &self,
+        origin: SpawnOrigin,
+        name: &ModelName,
+    ) -> Result<AgentSetup, String> {
+        let mut setup = self.fork(origin, (RACE, ForkLimits::Race));
+        if !setup.providers.choose(&name.provider) {
+            return Err(format!("There is no provider `{}`. /connect adds one.", name.provider));
+        }
+        if self.setup.providers.current().name != name.provider {
+            setup.effort = None;
+        }
+        setup.model = Some(name.model.clone());
+        // Another model's answer would stand under this one's name.
+        setup.fallback_model = None;
+        setup.interactivity = Interactivity::Headless;
+        Ok(setup)
+    }
+
+    /// The setup of a fork: what its requests begin with is the same as its parent's, byte for byte. `kind`
+    /// is the type that lists show.
+    pub(super) fn fork(
+        &self,
+        origin: SpawnOrigin,
+        (kind, limits): (&str, ForkLimits),
+    ) -> AgentSetup {
         let permissions = Arc::new(self.permissions.for_child(ModeCeiling::Open));
         let watch = self.watch.clone();
         AgentSetup {
             // The same array; what its rules deny is its own.
             registry: Arc::new(self.setup.registry.narrowed(|_| true)),
             parent: Some(AgentParent {
-                kind: FORK.to_owned(),
+                kind: kind.to_owned(),
                 origin,
                 permissions,
                 watch,

@@ -21,16 +21,16 @@ use super::call_agents::begun;
 use super::fork_limits::ForkLimits;
 
 /// The longest that a fork may take.
-const DEADLINE: Duration = Duration::from_secs(60 * 60);
+pub(super) const DEADLINE: Duration = Duration::from_secs(60 * 60);
 
 /// After this long without a word from its model or its tools a fork is given up, as every agent is.
-const SILENCE: Duration = Duration::from_secs(15 * 60);
+pub(super) const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// What the user is told where as many agents run, or were started since the last message, as can be.
-const NO_PLACE: &str =
+pub(super) const NO_PLACE: &str =
     "No more agents can be started now. Wait until one has ended, or stop one in /agents.";
 /// The type of a fork, as lists show it.
-pub(super) const FORK: &str = "fork";
+const FORK: &str = "fork";
 
 impl Agent {
     /// Starts a fork of the conversation in the background.
@@ -63,24 +63,38 @@ impl Agent {
         let origin = SpawnOrigin { session: parent, call: CallId::generate() };
         let summary =
             SubagentSummary { in_background: true, ..begun(origin.call.clone(), FORK, &text.text) };
-        let header = SessionHeader {
-            spawned_by: Some(origin.clone()),
-            ..self.header(SessionId::generate())
-        };
+        let fork = self.copy_session(origin.clone()).await?;
+        let summary = SubagentSummary { session: Some(fork), ..summary };
+        // On record before it does anything: a resumed session knows what ended with slug.
+        let started = LogEntry::Message(agents_on_record(vec![summary.clone()]));
+        journal.write(turn, started).await;
+        self.session.catch_up();
+        let setup = source.template.fork(origin, (FORK, ForkLimits::Background));
+        let start = (InitialSession::Resume(fork), AgentCommand::Send { text });
+        source.launch(setup, start, summary, (DEADLINE, SILENCE)).map(drop)
+    }
+
+    /// Copies the log of the open session for an agent that goes on with it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no copy, as a sentence for the user.
+    pub(super) async fn copy_session(&self, origin: SpawnOrigin) -> Result<SessionId, String> {
+        let parent = origin.session;
+        let header =
+            SessionHeader { spawned_by: Some(origin), ..self.header(SessionId::generate()) };
         let (store, fork) = (self.setup.store.clone(), header.session_id);
         let copied = blocking(move || store.fork(parent, None, header)).await;
         copied.and_then(|copied| copied).map_err(|error| error.to_string())?;
-        let summary = SubagentSummary { session: Some(fork), ..summary };
-        // On record before it does anything: a resumed session knows what ended with slug.
-        let started = MessageEntry {
-            source: RequestSource::Agent,
-            agents: vec![summary.clone()],
-            ..MessageEntry::new(Message { role: MessageRole::User, content: Vec::new() })
-        };
-        journal.write(turn, LogEntry::Message(started)).await;
-        self.session.catch_up();
-        let setup = source.template.fork(origin, ForkLimits::Background);
-        let start = (InitialSession::Resume(fork), AgentCommand::Send { text });
-        source.launch(setup, start, summary, (DEADLINE, SILENCE)).map(drop)
+        Ok(fork)
+    }
+}
+
+/// An entry that is no part of the conversation and says how these agents stand.
+pub(super) fn agents_on_record(agents: Vec<SubagentSummary>) -> MessageEntry {
+    MessageEntry {
+        source: RequestSource::Agent,
+        agents,
+        ..MessageEntry::new(Message { role: MessageRole::User, content: Vec::new() })
     }
 }

@@ -12,7 +12,8 @@ pub(in crate::agent) fn interrupted_note(records: &[LogRecord]) -> Option<Conten
     for message in records.iter().filter_map(|record| record.entry.as_message()) {
         open.retain(|known| message.agents.iter().all(|ended| ended.call != known.call));
         let started = message.result.as_ref().and_then(|result| result.agent.as_deref());
-        let forked = message.agents.iter();
+        // Of a race the model knows nothing: its message is without an answer.
+        let forked = message.agents.iter().filter(|agent| agent.in_background);
         open.extend(started.into_iter().chain(forked).filter(|agent| agent.state.is_running()));
     }
     let names: Vec<String> = open.iter().map(|agent| agent.name()).collect();

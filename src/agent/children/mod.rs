@@ -16,6 +16,8 @@ mod follower;
 pub(super) mod fork_agent;
 pub(super) mod fork_limits;
 pub(super) mod interruption;
+pub(super) mod race;
+mod race_entry;
 mod report;
 pub(super) mod session_agents;
 pub(super) mod signs;

@@ -42,6 +42,8 @@ pub(in crate::agent) fn sign_of(event: &AgentEvent) -> ChildSign {
         | AgentEvent::Jobs(_)
         | AgentEvent::Rules(_)
         | AgentEvent::Subagent(_)
+        | AgentEvent::RaceStarted { .. }
+        | AgentEvent::RaceEnded { .. }
         | AgentEvent::ModelLoading(_)
         | AgentEvent::PromptFiles(_)
         | AgentEvent::JobOutput(_)

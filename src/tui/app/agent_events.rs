@@ -41,11 +41,11 @@ use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::keys;
 use crate::tui::app::model::ScreenModel;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
-use crate::tui::app::saved_rules;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::sidebar::{self, Sidebar};
 use crate::tui::app::started_agents;
 use crate::tui::app::store_requests;
+use crate::tui::app::{race, saved_rules};
 
 /// Applies an event of an agent to its conversation. One of an agent that has no conversation here
 /// changes nothing.
@@ -167,20 +167,19 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::MessageReturned(text) => model.conversation.composer.append(text),
         AgentEvent::RequestSent { turn } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
+            model.conversation.turn.enter(turn, RunningTurnPhase::Waiting);
         }
         AgentEvent::CompactionStarted { turn } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting(None));
+            model.conversation.turn.enter(turn, RunningTurnPhase::Compacting(None));
         }
         AgentEvent::CompactionProgress { turn, read, written } => {
             if let Some(running) = model.conversation.turn.of(turn) {
                 running.streamed = StreamedBytes { bytes: written, since: None };
             }
-            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting(read));
+            model.conversation.turn.enter(turn, RunningTurnPhase::Compacting(read));
         }
         AgentEvent::RequestRateLimited { turn, held } => {
-            enter(
-                &mut model.conversation,
+            model.conversation.turn.enter(
                 turn,
                 RunningTurnPhase::RateLimited { at: now + held.wait, reason: held.reason },
             );
@@ -195,7 +194,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 true => RunningTurnPhase::Waiting,
                 false => RunningTurnPhase::Prefill(progress),
             };
-            enter(&mut model.conversation, turn, phase);
+            model.conversation.turn.enter(turn, phase);
         }
         AgentEvent::Text { turn, text } => {
             if stream(
@@ -262,7 +261,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ToolStarted { turn, call } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Tool(call.name.clone()));
+            model.conversation.turn.enter(turn, RunningTurnPhase::Tool(call.name.clone()));
             model.conversation.transcript.tool_started(&call, now);
         }
         AgentEvent::ToolProgress { turn: _, call, text } => {
@@ -277,6 +276,14 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 let composer = ChatComposer::new(Vec::new(), "");
                 model.add_conversation(summary.agent, status, composer);
             }
+        }
+        AgentEvent::RaceStarted { sides } => {
+            let ScreenModel { dialogs, shared, conversation, .. } = model;
+            race::begin(dialogs, shared, conversation.agent, sides);
+        }
+        AgentEvent::RaceEnded { .. } => {
+            model.shared.race = None;
+            return keys::tell_dialogs(model, &DialogReply::RaceEnded);
         }
         AgentEvent::JobStarted(job) => model.conversation.status.jobs.push(job),
         AgentEvent::JobEnded { job, end: _ } => model.conversation.status.job_ended(job),
@@ -370,7 +377,7 @@ fn take_record(
     for call in ended_calls {
         let others = conversation.transcript.running_tool();
         let phase = others.map_or(RunningTurnPhase::Waiting, RunningTurnPhase::Tool);
-        enter(conversation, record.turn, phase);
+        conversation.turn.enter(record.turn, phase);
         let tool = conversation.transcript.of_call(&call);
         let output = tool.and_then(|tool| tool.full_output.clone());
         replies.push(DialogReply::CallEnded { call, output });
@@ -544,12 +551,6 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
         | LogEntry::Model { .. }
         | LogEntry::Mode { .. } => {}
         LogEntry::TurnEnd(_) => conversation.context_shares.outdate(),
-    }
-}
-
-fn enter(conversation: &mut Conversation, turn: TurnId, phase: RunningTurnPhase) {
-    if let Some(running) = conversation.turn.of(turn) {
-        running.enter(phase);
     }
 }
 

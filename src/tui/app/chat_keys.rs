@@ -148,6 +148,7 @@ fn key_in(
             | KeyContext::Context
             | KeyContext::Jobs
             | KeyContext::Agents
+            | KeyContext::Race
             | KeyContext::Mcp
             | KeyContext::Lsp
             | KeyContext::Rules

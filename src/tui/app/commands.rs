@@ -16,6 +16,7 @@ use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager;
 use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::race::NEEDS_SCREEN;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
 use crate::tui::dialogs::{
@@ -42,6 +43,7 @@ use super::keys;
 use super::model::ScreenModel;
 use super::picker_list::PickerItem;
 use super::server_offers;
+use super::settings::InputSource;
 use super::shared::SharedState;
 use super::sidebar;
 use super::store_requests;
@@ -239,6 +241,15 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         }
         SlashCommand::ForkAgent(text) => {
             tell(model, agent::AgentCommand::ForkAgent { text: text.into() })
+        }
+        SlashCommand::Race(_) if model.shared.settings.input == InputSource::Lines => {
+            warn(&mut model.shared, NEEDS_SCREEN)
+        }
+        SlashCommand::Race(typed) => {
+            model.conversation.scroll.to_tail();
+            let effects = tell(model, agent::AgentCommand::Race { typed });
+            sending::start(&mut model.conversation, &model.shared, &effects);
+            effects
         }
         SlashCommand::Model(Some(name)) => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetModel(name))]

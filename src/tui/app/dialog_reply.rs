@@ -64,6 +64,8 @@ pub enum DialogReply {
     ReviewPlanned(Result<Arc<ReviewPlan>, RewindError>),
     /// A rewind, or the rejection of a review, is done.
     Rewound,
+    /// The race that ran is over.
+    RaceEnded,
     /// What a job of the page that connects models has found.
     Connect(ConnectEvent),
     /// The screen has another size.

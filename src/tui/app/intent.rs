@@ -59,6 +59,8 @@ pub enum Intent {
     NextConversation,
     /// Show the conversation with an agent; of one that is not on screen any more, open its session.
     ShowAgent(AgentId, Option<SessionId>),
+    /// Stop the turn of an agent.
+    StopAgent(AgentId),
     /// List the agents that the model has started.
     OpenAgents,
     /// Open the list of sessions, give it the keys, or close it.

@@ -41,6 +41,7 @@ use super::keymap::{
     SEQUENCE_TIMEOUT,
 };
 use super::model::ScreenModel;
+use super::race;
 use super::saved_rules;
 use super::shared::SharedState;
 use super::sidebar::{self, SidebarVisibility};
@@ -302,7 +303,9 @@ pub fn carry_out(
             }
             Intent::NextConversation => {
                 if let Some(next) = model.next_agent() {
+                    let before = model.conversation.agent;
                     model.show(next);
+                    race::show(&mut model.dialogs, &model.shared, (next, before));
                 }
             }
             Intent::ShowAgent(agent, session) => {
@@ -310,12 +313,19 @@ pub fn carry_out(
                 let is_it =
                     |talk: &Conversation| session.is_none() || talk.status.session == session;
                 if model.conversation_with(agent).is_some_and(is_it) {
+                    let before = model.conversation.agent;
                     model.show(agent);
+                    race::show(&mut model.dialogs, &model.shared, (agent, before));
                 } else if let Some(session) = session {
                     let command = agent::AgentCommand::Resume { session };
                     let (conversation, shared) = (&mut model.conversation, &mut model.shared);
                     effects.extend(sending::when_idle(conversation, shared, command));
                 }
+            }
+            Intent::StopAgent(agent) => {
+                let ScreenModel { conversation, background, .. } = &mut *model;
+                let of_agent = background.get_mut(&agent).unwrap_or(conversation);
+                effects.extend(sending::stop_turn(of_agent));
             }
             Intent::OpenAgents => {
                 model.dialogs.push(agents::open(model.conversation.agent, &model.shared));

@@ -63,6 +63,8 @@ pub struct SharedState {
     pub models: Vec<ModelRow>,
     /// The agents that calls have started, in that order.
     pub started_agents: Vec<StartedAgent>,
+    /// The race that runs.
+    pub race: Option<RunningRace>,
     /// How many conversations are behind the one that is shown.
     pub behind: usize,
     /// Questions that wait behind the one on screen, each with the agent that asks.
@@ -81,6 +83,14 @@ pub struct SharedState {
     pub pictures: PictureCache,
     /// The agent that tells about its jobs, and what of them; `None` while none does.
     pub followed_jobs: Option<(AgentId, FollowedJobs)>,
+}
+
+/// Two agents that answer the same message, until the user takes one of the answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningRace {
+    /// The agent whose message it is.
+    pub parent: AgentId,
+    pub sides: [AgentId; 2],
 }
 
 /// The agent that asks a permission question.
@@ -177,6 +187,7 @@ impl SharedState {
             prompt_files: Arc::default(),
             models: Vec::new(),
             started_agents: Vec::new(),
+            race: None,
             behind: 0,
             questions: VecDeque::new(),
             question_number: 0,

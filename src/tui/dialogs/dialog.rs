@@ -4,13 +4,14 @@
 //! Each question of the shell about an open dialog ("does it close with the session?", "which keys does
 //! it take?") is one method here, so that a new dialog answers them in its own folder.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::config::ThemeChoice;
-use crate::domain::{ApprovalId, ApprovalRequest, FollowedJobs};
+use crate::domain::{AgentId, ApprovalId, ApprovalRequest, FollowedJobs};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -189,6 +190,8 @@ pub struct DialogContext<'a> {
 pub struct DialogView<'a> {
     /// The conversation in front.
     pub conversation: &'a Conversation,
+    /// The conversations behind it.
+    pub background: &'a BTreeMap<AgentId, Conversation>,
     pub shared: &'a SharedState,
 }
 

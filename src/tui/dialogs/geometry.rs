@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::ApprovalId;
+use crate::tui::app::conversation::scroll::ScrollAnchor;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::keymap::{ApprovalKey, ScrollAction};
 use crate::tui::app::page_position::{PageEnd, PageRow};
@@ -17,8 +18,10 @@ pub struct DialogGeometry {
     pub extent: ScrollExtent,
     /// The rows of that part that each change of an edit takes.
     pub hunk_rows: Arc<[Range<usize>]>,
-    /// The checkboxes of these changes on screen, with the index of each change.
+    /// The checkboxes of changes on screen, or other parts that a click selects, each with its index.
     pub boxes: Vec<(CellRect, usize)>,
+    /// Of panes beside each other that scroll: the index of each, and where it is scrolled to.
+    pub anchors: Vec<(usize, ScrollAnchor)>,
     /// The answers and other clickable parts, with the key that each stands for.
     pub answers: Vec<(CellRect, ApprovalKey)>,
     /// The rows of a list.

@@ -24,6 +24,7 @@ pub mod picker;
 pub mod prompt_arguments;
 mod question_keys;
 pub mod questions;
+pub mod race;
 pub mod reading;
 pub mod review;
 pub mod rewind;

@@ -21,6 +21,7 @@ use super::pager::Pager;
 use super::picker::Picker;
 use super::prompt_arguments::PromptArgumentDialog;
 use super::questions::QuestionsDialog;
+use super::race::RacePage;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
@@ -81,6 +82,8 @@ open_dialogs! {
     Jobs(JobsPage),
     /// The agents that calls have started.
     Agents(AgentsPage),
+    /// The two sides of a race.
+    Race(RacePage),
     /// The MCP servers.
     Mcp(McpPage),
     /// The language servers.

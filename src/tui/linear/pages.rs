@@ -74,10 +74,7 @@ pub(super) fn call(
 /// The page over the chat, if one is open.
 pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
     match model.dialogs.top() {
-        Some(dialog) => {
-            let (conversation, shared) = (&model.conversation, &model.shared);
-            dialog.linear_page(DialogView { conversation, shared })
-        }
+        Some(dialog) => dialog.linear_page(around(model)),
         None if model.conversation.focus == KeyboardFocus::Sidebar => {
             sessions(model, &model.sidebar)
         }
@@ -87,9 +84,13 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
 
 /// What has come to the open page since, each to be said once.
 pub(super) fn additions(model: &ScreenModel) -> Vec<LinearPage> {
-    let (conversation, shared) = (&model.conversation, &model.shared);
     let dialog = model.dialogs.top();
-    dialog.map_or_else(Vec::new, |it| it.linear_additions(DialogView { conversation, shared }))
+    dialog.map_or_else(Vec::new, |it| it.linear_additions(around(model)))
+}
+
+fn around(model: &ScreenModel) -> DialogView<'_> {
+    let ScreenModel { conversation, background, shared, .. } = model;
+    DialogView { conversation, background, shared }
 }
 
 fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::lsp::{LspDefinitionSource, LspFileCounts, LspServerPhase, LspServerStatus};
 use crate::services::lsp_admin::LspAdminRequest;
+use crate::tui::app::ScreenModel;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::dialogs::DialogView;
@@ -164,8 +165,8 @@ fn the_page_takes_whole_lines_and_is_read_out() {
     assert_eq!(line("9"), Err(LineAnswerError::NoRow));
     assert_eq!(line("restart x"), Err(LineAnswerError::NoRow));
     assert!(line("2").unwrap().is_empty());
-    let (conversation, shared) = (&scene.model.conversation, &scene.model.shared);
-    let page = scene.model.dialogs.top().unwrap().linear_page(DialogView { conversation, shared });
+    let ScreenModel { conversation, background, shared, dialogs, .. } = &scene.model;
+    let page = dialogs.top().unwrap().linear_page(DialogView { conversation, background, shared });
     let lines = page.unwrap().lines;
     let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     let text = text.join("\n");

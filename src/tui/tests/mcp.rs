@@ -13,7 +13,7 @@ use crate::mcp::{
 use crate::permissions::PermissionTestReport;
 use crate::services::mcp_admin::McpAdminRequest;
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::{ScreenEffect, ScreenMsg};
+use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg};
 use crate::tui::dialogs::line::LineAnswerError;
 use crate::tui::dialogs::{DialogView, OpenDialog};
 use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
@@ -440,9 +440,9 @@ fn a_question_that_is_half_read_is_read_again_on_another_screen() {
 #[test]
 fn the_page_is_read_out_with_what_can_be_typed() {
     let read_out = |scene: &TestScreen| {
-        let (conversation, shared) = (&scene.model.conversation, &scene.model.shared);
-        let page =
-            scene.model.dialogs.top().unwrap().linear_page(DialogView { conversation, shared });
+        let ScreenModel { conversation, background, shared, dialogs, .. } = &scene.model;
+        let around = DialogView { conversation, background, shared };
+        let page = dialogs.top().unwrap().linear_page(around);
         page.map(|page| page.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n"))
     };
     let list = read_out(&opened(80, 24, all())).unwrap();

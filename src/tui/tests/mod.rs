@@ -28,6 +28,7 @@ mod pager;
 mod partial_approval;
 mod plan;
 mod questions;
+mod races;
 mod rename_approval;
 mod review;
 mod rewind;

@@ -11,8 +11,8 @@ use crate::session::undo::{
 use crate::session::{
     FileChangeSource, FileKind, FileVersion, UntrackedChanges, UntrackedFile, UntrackedReason,
 };
-use crate::tui::app::ScreenEffect;
 use crate::tui::app::intent::Intent;
+use crate::tui::app::{ScreenEffect, ScreenModel};
 use crate::tui::dialogs::{Dialog, DialogView, OpenDialog};
 use crate::tui::test_screen::{AGENT, TestScreen, recorded, screen, session, user};
 
@@ -194,9 +194,10 @@ fn a_session_without_changes_says_so() {
 fn in_lines_changes_are_rejected_by_their_numbers() {
     let mut scene = page(80, 24);
     let read = |scene: &TestScreen| {
-        let (conversation, shared) = (&scene.model.conversation, &scene.model.shared);
-        let page = scene.model.dialogs.top().expect("a page");
-        let page = page.linear_page(DialogView { conversation, shared }).expect("lines");
+        let ScreenModel { conversation, background, shared, dialogs, .. } = &scene.model;
+        let page = dialogs.top().expect("a page");
+        let around = DialogView { conversation, background, shared };
+        let page = page.linear_page(around).expect("lines");
         page.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(read(&scene));

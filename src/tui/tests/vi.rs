@@ -61,7 +61,7 @@ fn j_and_k_reach_the_history_at_the_edge() {
 
 #[test]
 fn signs_at_the_beginning_of_an_empty_input_mean_what_they_mean_everywhere() {
-    vi().key("esc").types("/").shows("INSERT").shows("/compact");
+    vi().key("esc").types("/").shows("INSERT").shows("/sessions");
     vi().key("esc").types("?").shows("all keys, to search");
 }
 

@@ -34,6 +34,7 @@ mod start;
 mod timeline;
 mod tour;
 pub mod transcript;
+pub mod transcript_rows;
 pub mod window;
 
 use ratatui::Frame;
@@ -88,7 +89,8 @@ pub fn view(
     let side = on_screen(&model.sidebar, model.shared.geometry.width, model.conversation.focus);
     let chat = beside(area, side);
     let typed = model.conversation.composer.editor.rows(input_width(chat));
-    let around = DialogView { conversation: &model.conversation, shared: &model.shared };
+    let ScreenModel { conversation, background, shared, .. } = model;
+    let around = DialogView { conversation, background, shared };
     let room = RowHeights::of(model, chat, typed.len(), ChatDock::Used).dock_room(chat.height);
     let dock = model.dialogs.iter();
     let dock = dock.filter_map(|it| it.docked_rows(around, layouts, (chat.width, room))).max();

@@ -7,15 +7,14 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::{caret, start_screen};
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::geometry::{ConversationGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
-use crate::tui::layout::{StyleRole, StyledLine};
+use crate::tui::app::geometry::{ConversationGeometry, TranscriptRowKind};
+use crate::tui::layout::StyleRole;
 
-use super::heads;
 use super::image;
 use super::layouts::ViewLayouts;
 use super::paint::{self, RoleStyles, span};
-use super::pane_head::PaneHead;
-use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
+use super::transcript_rows::{bar, draw_bar, draw_row, row};
+use super::window::TranscriptRowFinder;
 use super::{pinned_message, search, select, start, timeline};
 
 /// Below this width, in columns, there are no marks beside the scroll bar: they would be read as a part of
@@ -72,21 +71,8 @@ pub fn draw(
     };
     for (y, at) in (area.y..area.y + area.height).zip(&window.rows) {
         let place = Rect { y, height: 1, ..text };
-        let row = row(model, layouts, *at, text.width);
-        match &row.content {
-            TranscriptRowContent::Empty => {}
-            TranscriptRowContent::Head(head) => {
-                paint::spans(&head.spans(), styles, place, buffer);
-            }
-            TranscriptRowContent::Body(line) => {
-                if line.fill == Some(StyleRole::UserMessage) {
-                    let band = Rect { width: area.width.saturating_sub(1), height: 1, y, ..area };
-                    buffer.set_style(band, styles.style(StyleRole::UserMessage));
-                }
-                paint::filled_line(line, styles, place, buffer);
-                paint::link(&line.spans, layouts.links(), place, buffer);
-            }
-        }
+        let row = row(&model.conversation, layouts, *at, (text.width, model.shared.shown_now()));
+        draw_row(&row.content, layouts, styles, (area, place), buffer);
         for (columns, style) in search::marks(model, &row.visible, styles) {
             let from = columns.start.min(text.width);
             let marked =
@@ -106,12 +92,9 @@ pub fn draw(
         geometry.rows.push(row.visible);
     }
     image::place_pictures(&model.conversation, &model.shared, layouts, text, buffer, geometry);
-    geometry.bar = bar(model, layouts, &window, whole, text.width);
+    geometry.bar = bar(&model.conversation, layouts, &window, whole, text.width);
     if let Some(bar) = &geometry.bar {
-        for y in area.y + bar.start..area.y + bar.start + bar.size {
-            let place = Rect { x: bar.area.x, y, width: 1, height: 1 };
-            paint::spans(&[span("▐", StyleRole::Border)], styles, place, buffer);
-        }
+        draw_bar(bar, styles, buffer);
         if area.width < MIN_TIMELINE_WIDTH {
             return;
         }
@@ -120,99 +103,6 @@ pub fn draw(
         timeline.update(model.conversation.agent, blocks);
         geometry.timeline = timeline::draw(timeline, blocks, bar, styles, buffer);
     }
-}
-
-/// A row of the transcript, ready to be drawn.
-pub struct TranscriptRow {
-    /// The row's place in the transcript, for the mouse and the selection.
-    pub visible: VisibleRow,
-    pub content: TranscriptRowContent,
-}
-
-/// A row's text, still to be drawn.
-pub enum TranscriptRowContent {
-    Empty,
-    /// The head of a pane.
-    Head(PaneHead),
-    /// A line of a block's body.
-    Body(StyledLine),
-}
-
-/// Builds one row of a block.
-pub fn row(
-    model: &ScreenModel,
-    layouts: &mut ViewLayouts,
-    at: BlockRowPosition,
-    width: u16,
-) -> TranscriptRow {
-    let shape: BlockShape =
-        TranscriptRowFinder::new(&model.conversation, layouts, width).shape(at.index);
-    let Some(block) = model.conversation.transcript.blocks().get(at.index) else {
-        let block = crate::tui::app::conversation::block::BlockId(u64::MAX);
-        let visible = VisibleRow {
-            block,
-            row: at.row,
-            kind: TranscriptRowKind::Gap,
-            source: 0,
-            runs: Vec::new(),
-        };
-        return TranscriptRow { visible, content: TranscriptRowContent::Empty };
-    };
-    let fold = model.conversation.transcript.fold(block);
-    let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
-        None => (TranscriptRowKind::Gap, 0, Vec::new(), TranscriptRowContent::Empty),
-        Some(row) if row < shape.head => {
-            let run = model.conversation.transcript.run(at.index);
-            let mut head =
-                heads::head(block, run, fold, model.shared.shown_now(), width).unwrap_or_default();
-            (
-                TranscriptRowKind::Head,
-                0,
-                std::mem::take(&mut head.runs),
-                TranscriptRowContent::Head(head),
-            )
-        }
-        Some(row) => {
-            let lines = layouts.lines(block, fold, width);
-            let mut line = lines.get(row - shape.head).cloned().unwrap_or_default();
-            let runs = std::mem::take(&mut line.runs);
-            (TranscriptRowKind::Body, line.source, runs, TranscriptRowContent::Body(line))
-        }
-    };
-    TranscriptRow {
-        visible: VisibleRow { block: block.id, row: at.row, kind, source, runs },
-        content,
-    }
-}
-
-/// Draws the scroll bar. Its position counts blocks: rows that were never laid out are unknown, so
-/// the cost does not grow with the session.
-fn bar(
-    model: &ScreenModel,
-    layouts: &mut ViewLayouts,
-    window: &TranscriptWindow,
-    area: Rect,
-    width: u16,
-) -> Option<ScrollBar> {
-    let (first, last) = (window.rows.first()?, window.rows.last()?);
-    let mut finder = TranscriptRowFinder::new(&model.conversation, layouts, width);
-    let mut share = |at: &BlockRowPosition, after: usize| {
-        let rows = finder.shape(at.index).rows.max(1);
-        at.index as f64 + (at.row + after) as f64 / rows as f64
-    };
-    let count = model.conversation.transcript.blocks().len() as f64;
-    let (top, bottom) = (share(first, 0) / count, share(last, 1) / count);
-    if top <= 0.0 && bottom >= 1.0 {
-        return None;
-    }
-    let span = bottom - top;
-    let height = f64::from(area.height);
-    let size = (span * height).round().clamp(1.0, height) as u16;
-    let room = area.height.saturating_sub(size);
-    let above = if span < 1.0 { top / (1.0 - span) } else { 0.0 };
-    let start = (above * f64::from(room)).round().clamp(0.0, f64::from(room)) as u16;
-    let column = Rect { x: area.x + area.width.saturating_sub(1), width: 1, ..area };
-    Some(ScrollBar { area: column.into(), start, size, span })
 }
 
 /// The cell of the caret in the transcript.

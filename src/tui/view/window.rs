@@ -3,7 +3,9 @@
 
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::conversation::block::BlockId;
-use crate::tui::app::conversation::scroll::{BlockPosition, SHARES, ScrollAnchor};
+use crate::tui::app::conversation::scroll::{
+    BlockPosition, SHARES, ScrollAnchor, TranscriptScroll,
+};
 
 use super::heads;
 use super::layouts::ViewLayouts;
@@ -53,7 +55,11 @@ impl<'a> TranscriptRowFinder<'a> {
 
     /// The rows that a view of this height shows.
     pub fn window(&mut self, height: usize) -> TranscriptWindow {
-        let scroll = &self.conversation.scroll;
+        self.window_at(&self.conversation.scroll, height)
+    }
+
+    /// The rows that a view of this height shows at a scroll position of its own.
+    pub fn window_at(&mut self, scroll: &TranscriptScroll, height: usize) -> TranscriptWindow {
         let start = match scroll.anchor {
             ScrollAnchor::Tail => None,
             ScrollAnchor::At { block, place } => self.find(block, place),

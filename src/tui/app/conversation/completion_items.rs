@@ -70,7 +70,9 @@ pub fn source(
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
             SlashArgumentKind::Fold => PickerSource::Items(words(FOLD_KINDS)),
-            SlashArgumentKind::Model => PickerSource::Items(models(conversation, shared)),
+            SlashArgumentKind::Model | SlashArgumentKind::Race => {
+                PickerSource::Items(models(conversation, shared))
+            }
             SlashArgumentKind::Theme => PickerSource::Items(themes::items(&shared.theme)),
             SlashArgumentKind::Session => PickerSource::Items(sessions(conversation, shared)),
             SlashArgumentKind::Message => PickerSource::Items(earlier(conversation)),

@@ -291,7 +291,10 @@ fn ask(
             conversation.requests.folder = Some(id);
             vec![ScreenEffect::ListFolder { id, folder: folder.clone() }]
         }
-        CompletionTrigger::Argument { kind: SlashArgumentKind::Model, .. } => {
+        CompletionTrigger::Argument {
+            kind: SlashArgumentKind::Model | SlashArgumentKind::Race,
+            ..
+        } => {
             let id = shared.requests.issue();
             shared.requests.models = Some(id);
             vec![ScreenEffect::ListModels(id)]
@@ -457,6 +460,11 @@ fn word(
         (PickerChoice::Command(name), CompletionTrigger::Command) => complete(name),
         (PickerChoice::Mode(mode), _) => complete(mode.name().to_owned()),
         (PickerChoice::Copied(what), _) => complete(what.name().to_owned()),
+        // The message follows.
+        (
+            PickerChoice::Model(name),
+            CompletionTrigger::Argument { kind: SlashArgumentKind::Race, .. },
+        ) => Some(CompletionText { text: name.to_string(), end: CompletionSuffix::Space }),
         (PickerChoice::Model(name), _) => complete(name.to_string()),
         (PickerChoice::Theme(choice), _) => complete(choice.to_string()),
         (PickerChoice::Session(id), _) => complete(id.to_string()),

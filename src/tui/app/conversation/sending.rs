@@ -99,14 +99,23 @@ fn queue_command(conversation: &mut Conversation, shared: &mut SharedState, line
     conversation.queue.push(shared.requests.issue_steer(), line, Delivery::Queue);
 }
 
-/// Runs a slash command from a list, which has no text to keep: it waits where a typed one would.
+/// Runs a slash command from a list, which has no text to keep: it waits where a typed one would. One that
+/// needs words is typed, for the user to add them.
 pub fn run_from_list(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     name: &str,
 ) -> Vec<Intent> {
     let line = format!("/{name}");
-    let Some(Ok(parsed)) = shared.settings.commands.parse(&line) else { return Vec::new() };
+    let parsed = match shared.settings.commands.parse(&line) {
+        Some(Ok(parsed)) => parsed,
+        Some(Err(error)) => {
+            shared.toast(NoticeLevel::Info, error.to_string());
+            conversation.composer.load(format!("{line} "));
+            return Vec::new();
+        }
+        None => return Vec::new(),
+    };
     if conversation.turn.is_idle() || after_turn(&parsed.command).is_none() {
         return vec![Intent::Run(parsed)];
     }
@@ -169,7 +178,13 @@ pub fn send_first(conversation: &mut Conversation, shared: &mut SharedState) -> 
 /// Marks a turn as starting if the effects start one, so that the next message waits for it.
 pub fn start(conversation: &mut Conversation, shared: &SharedState, effects: &[ScreenEffect]) {
     let begins = effects.iter().any(|effect| {
-        matches!(effect, ScreenEffect::Agent(_, AgentCommand::Send { .. } | AgentCommand::Retry))
+        matches!(
+            effect,
+            ScreenEffect::Agent(
+                _,
+                AgentCommand::Send { .. } | AgentCommand::Retry | AgentCommand::Race { .. }
+            )
+        )
     });
     if begins {
         conversation.turn = TurnActivity::Starting { since: shared.now };

@@ -262,6 +262,10 @@ impl Transcript {
         if let Some(block) = self.blocks.get_mut(at)
             && let BlockBody::Tool(tool) = &mut block.body
         {
+            // Without a call that has words of its own, the title is the agent's name.
+            if tool.agent.as_ref().is_some_and(|known| known.name() == tool.title) {
+                tool.title = summary.name();
+            }
             tool.agent = Some(Box::new(summary.clone()));
             block.revision += 1;
         }

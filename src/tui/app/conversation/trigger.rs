@@ -137,6 +137,7 @@ fn after_command<'a>(
         (
             SlashArgumentKind::None
             | SlashArgumentKind::Model
+            | SlashArgumentKind::Race
             | SlashArgumentKind::Mode
             | SlashArgumentKind::Copy
             | SlashArgumentKind::Theme

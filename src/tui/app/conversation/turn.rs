@@ -110,6 +110,13 @@ impl TurnActivity {
         }
     }
 
+    /// Enters a phase of the running turn, if it has this id.
+    pub fn enter(&mut self, id: TurnId, phase: RunningTurnPhase) {
+        if let Some(running) = self.of(id) {
+            running.enter(phase);
+        }
+    }
+
     /// Whether no turn runs or starts.
     pub fn is_idle(&self) -> bool {
         *self == Self::Idle

@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
     FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
-    PagerKey, PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
+    PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
     SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     AGENTS, ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, LSP, MCP, MODELS, PAGER, PANES, QUESTIONS,
+    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, LSP, MCP, MODELS, PAGER, PANES, QUESTIONS, RACE,
     READING, REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
@@ -68,6 +68,8 @@ pub enum KeyContext {
     Jobs,
     /// The page of agents.
     Agents,
+    /// The page of a race.
+    Race,
     /// The page of MCP servers.
     Mcp,
     /// The page of language servers.
@@ -90,7 +92,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -110,6 +112,7 @@ impl KeyContext {
         Self::Review,
         Self::Jobs,
         Self::Agents,
+        Self::Race,
         Self::Mcp,
         Self::Lsp,
         Self::Approval,
@@ -147,6 +150,7 @@ impl KeyContext {
             Self::Context => "context",
             Self::Jobs => "jobs",
             Self::Agents => "agents",
+            Self::Race => "race",
             Self::Mcp => "mcp",
             Self::Lsp => "lsp",
             Self::Rules => "rules",
@@ -187,6 +191,7 @@ impl KeyContext {
             Self::Context => "Context window",
             Self::Jobs => "Jobs",
             Self::Agents => "Agents",
+            Self::Race => "Race of two models",
             Self::Mcp => "MCP servers",
             Self::Lsp => "Language servers",
             Self::Rules => "Permission rules",
@@ -326,6 +331,11 @@ impl KeyAction for LedgerKey {
 impl KeyAction for AgentsKey {
     const CONTEXT: KeyContext = KeyContext::Agents;
     const TABLE: &'static [KeyBinding<Self>] = AGENTS;
+}
+
+impl KeyAction for RaceKey {
+    const CONTEXT: KeyContext = KeyContext::Race;
+    const TABLE: &'static [KeyBinding<Self>] = RACE;
 }
 
 impl KeyAction for JobsKey {

@@ -90,6 +90,25 @@ pub enum AgentsKey {
     Back,
 }
 
+/// Keys of the page of a race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RaceKey {
+    /// Takes the answer of the selected side.
+    Take,
+    /// Selects the other side.
+    Switch,
+    /// Selects the left side.
+    Left,
+    /// Selects the right side.
+    Right,
+    /// Shows the conversation of the selected side.
+    Open,
+    /// Scrolls the selected side.
+    Scroll(ScrollAction),
+    /// Stops both sides and takes neither answer.
+    Stop,
+}
+
 /// Keys of the page of MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum McpKey {

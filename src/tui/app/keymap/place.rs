@@ -38,6 +38,7 @@ pub enum KeyPlace {
     Context,
     Jobs,
     Agents,
+    Race,
     Mcp,
     Lsp,
     Rules,
@@ -48,7 +49,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -70,6 +71,7 @@ impl KeyPlace {
         Self::Context,
         Self::Jobs,
         Self::Agents,
+        Self::Race,
         Self::Mcp,
         Self::Lsp,
         Self::Rules,
@@ -114,6 +116,7 @@ impl KeyPlace {
             Self::Context => &[Context::Always, Context::Context],
             Self::Jobs => &[Context::Always, Context::Jobs],
             Self::Agents => &[Context::Always, Context::Agents],
+            Self::Race => &[Context::Always, Context::Race],
             Self::Mcp => &[Context::Always, Context::Mcp],
             Self::Lsp => &[Context::Always, Context::Lsp],
             Self::Rules => &[Context::Always, Context::Rules],
@@ -152,6 +155,7 @@ impl KeyPlace {
             | Self::Context
             | Self::Jobs
             | Self::Agents
+            | Self::Race
             | Self::Mcp
             | Self::Lsp
             | Self::Rules
@@ -184,6 +188,7 @@ impl KeyPlace {
             Self::Context => "the context window",
             Self::Jobs => "the jobs",
             Self::Agents => "the agents",
+            Self::Race => "a race",
             Self::Mcp => "the MCP servers",
             Self::Lsp => "the language servers",
             Self::Rules => "the rules",

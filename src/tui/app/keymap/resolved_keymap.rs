@@ -6,7 +6,7 @@
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
     FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
-    PagerKey, PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
+    PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
     SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
@@ -202,6 +202,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Context => rows::<LedgerKey>(),
         KeyContext::Jobs => rows::<JobsKey>(),
         KeyContext::Agents => rows::<AgentsKey>(),
+        KeyContext::Race => rows::<RaceKey>(),
         KeyContext::Mcp => rows::<McpKey>(),
         KeyContext::Lsp => rows::<LspKey>(),
         KeyContext::Rules => rows::<RulesKey>(),

@@ -9,6 +9,7 @@ use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
 use crate::tui::app::request_id::RequestId;
+use crate::tui::app::shared::RunningRace;
 use crate::tui::dialogs::changes::ChangesPage;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;
@@ -17,6 +18,7 @@ use crate::tui::dialogs::jobs::JobsPage;
 use crate::tui::dialogs::lsp::LspPage;
 use crate::tui::dialogs::mcp::McpPage;
 use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::race::RacePage;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
@@ -96,6 +98,13 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (
             KeyPlace::Agents,
             done(|it| it.dialogs.push(agents::open(it.conversation.agent, &it.shared))),
+        ),
+        (
+            KeyPlace::Race,
+            done(|it| {
+                let (parent, sides) = (it.conversation.agent, [AgentId(8), AgentId(9)]);
+                it.dialogs.push(RacePage::new(RunningRace { parent, sides }, parent));
+            }),
         ),
         (KeyPlace::Jobs, done(|it| it.dialogs.push(JobsPage::new(None, RequestId(9))))),
         (KeyPlace::Mcp, done(|it| it.dialogs.push(McpPage::new(RequestId(9))))),

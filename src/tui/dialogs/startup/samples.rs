@@ -107,7 +107,7 @@ impl StartupScene {
     fn render(&self, styles: &dyn RoleStyles) -> (Buffer, Option<Position>, DialogGeometry) {
         let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
         let (mut buffer, mut measured) = (Buffer::empty(area), DialogGeometry::default());
-        let ScreenModel { conversation, shared, dialogs, .. } = &self.model;
+        let ScreenModel { conversation, background, shared, dialogs, .. } = &self.model;
         let canvas = DialogCanvas {
             dock: Rect::default(),
             layouts: &mut ViewLayouts::new(SyntaxHighlighter::off()),
@@ -117,7 +117,7 @@ impl StartupScene {
             measured: &mut measured,
         };
         let dialog: &dyn Dialog = &**dialogs.top().unwrap();
-        let caret = dialog.draw(DialogView { conversation, shared }, canvas);
+        let caret = dialog.draw(DialogView { conversation, background, shared }, canvas);
         (buffer, caret, measured)
     }
 }

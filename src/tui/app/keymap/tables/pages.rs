@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
     AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, LspKey, McpKey, PagerKey, QuestionKey,
-    ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
+    RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -137,6 +137,33 @@ pub const AGENTS: &[KeyBinding<AgentsKey>] = &[
         "stop",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], AgentsKey::Back, "close", "close"),
+];
+
+/// The keys of the page of a race.
+pub const RACE: &[KeyBinding<RaceKey>] = &[
+    hinted(&[char('t')], RaceKey::Take, "take this answer", "take this answer"),
+    hinted(&[key(KeyCode::Tab)], RaceKey::Switch, "the other answer", "other answer"),
+    row(&[key(KeyCode::Left), char('h'), char('1')], RaceKey::Left, "the first answer"),
+    row(&[key(KeyCode::Right), char('l'), char('2')], RaceKey::Right, "the second answer"),
+    hinted(
+        &[key(KeyCode::Enter), char('o')],
+        RaceKey::Open,
+        "show its whole conversation, to search in it and copy from it",
+        "open whole",
+    ),
+    row(&[key(KeyCode::Up), char('k')], RaceKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[key(KeyCode::Down), char('j')], RaceKey::Scroll(ScrollAction::LineDown), "line down"),
+    row(&[key(KeyCode::PageUp), char('b')], RaceKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], RaceKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[char('u')], RaceKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], RaceKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], RaceKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(
+        &[key(KeyCode::End), char('G')],
+        RaceKey::Scroll(ScrollAction::Bottom),
+        "go to the end, and follow it",
+    ),
+    hinted(&[key(KeyCode::Esc)], RaceKey::Stop, "stop both and take neither", "take neither"),
 ];
 
 /// The keys of the page of MCP servers.
