@@ -23,6 +23,7 @@ use slug_code::mcp::{
 use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
+use slug_code::platform::redact::Redactor;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
     DeniedTools, FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader,
@@ -125,7 +126,7 @@ impl McpTestEnv {
             logins: McpLoginStore::new(home.path()),
             denied: denied.clone(),
             lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
-            redact: Arc::new(str::to_owned),
+            redactor: Redactor::default(),
         };
         let servers = McpServers::new(definitions.servers, &surroundings, |_| {});
         Self { folder, home, servers, host, denied }

@@ -16,6 +16,7 @@ use crate::support::process_host::process_host;
 use crate::support::test_env::SLUG;
 
 pub mod jobs;
+pub mod servers;
 
 const LONG: Duration = Duration::from_secs(60);
 

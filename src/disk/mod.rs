@@ -15,7 +15,7 @@ mod user_owned;
 
 pub use git_hooks::has_git_hooks;
 pub use ignore_files::{IgnoreFiles, ignore_rules};
-pub use private_folder::private_folder;
+pub use private_folder::{private_folder, private_folder_in};
 pub use project_top::project_top;
 pub use regular::{FileTextError, open_regular, read_regular, read_text};
 pub use user_owned::{UserOwnedText, UserOwnedTextError, read_user_owned};

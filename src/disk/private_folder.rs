@@ -3,6 +3,7 @@
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -13,7 +14,17 @@ use tempfile::TempDir;
 ///
 /// When it cannot be made.
 pub fn private_folder(prefix: &str) -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir()
+    private_folder_in(&std::env::temp_dir(), prefix)
+}
+
+/// Like [`private_folder`], in the folder `parent`.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub fn private_folder_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::domain::SessionId;
 use crate::platform::files;
 use crate::platform::scratch::ScratchRoot;
+use crate::platform::server_folder::DeadServerFolder;
 use crate::session::{GcMode, ReclaimedSpace, SessionStore};
 
 /// Logs that were not used for this long are packed.
@@ -44,8 +45,8 @@ fn work(store: &SessionStore) {
     }
 }
 
-/// Removes the scratch folders in which nothing was changed for a week, but for those of sessions
-/// that are open. What cannot be removed is tried again the next time.
+/// Removes the folders of servers whose slug is dead, and the scratch folders in which nothing was
+/// changed for a week, but for those of sessions that are open. What cannot be removed is tried again the next time.
 pub(super) fn remove_old_scratch(
     store: &SessionStore,
     root: &ScratchRoot,
@@ -56,6 +57,20 @@ pub(super) fn remove_old_scratch(
         tracing::warn!(%error, "scratch folders cannot be listed");
         Vec::new()
     });
+    let dead = DeadServerFolder::all(root).unwrap_or_else(|error| {
+        tracing::warn!(%error, "folders of servers cannot be listed");
+        Vec::new()
+    });
+    for folder in dead {
+        let removed = match mode {
+            GcMode::DryRun => Ok(()),
+            GcMode::Apply => folder.remove(),
+        };
+        match removed {
+            Ok(()) => reclaimed.add(folder.bytes),
+            Err(error) => tracing::warn!(%error, path = %folder.path.display(), "not removed"),
+        }
+    }
     for folder in old {
         // The folder of a session of another SLUG_HOME is old, too.
         let session = folder.name.parse::<SessionId>();

@@ -77,7 +77,7 @@ pub(super) fn surroundings(
         ProjectSettingsTrust::Untrusted => neutral(),
     };
     let keys = config.key_variables.clone();
-    let (redactor, own_keys) = (redactor.clone(), redactor.clone());
+    let own_keys = redactor.clone();
     McpSurroundings {
         folder,
         ports: McpPorts {
@@ -95,9 +95,9 @@ pub(super) fn surroundings(
             let is_own = name.starts_with("SLUG_") || keys.iter().any(|key| key == name);
             let value = (!is_own).then(|| std::env::var(name).ok()).flatten();
             // A copy of a key under another name is a key.
-            value.filter(|value| own_keys.redact_own(value) == value.as_str())
+            value.filter(|value| !own_keys.holds_own_key(value))
         }),
-        redact: Arc::new(move |text| redactor.redact_own(text).into_owned()),
+        redactor: redactor.clone(),
     }
 }
 

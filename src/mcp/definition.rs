@@ -372,7 +372,7 @@ fn read_server(
 }
 
 /// Replaces `${NAME}` and `${NAME:-default}`; what is not set and has no default stays.
-fn expand(
+pub(super) fn expand(
     text: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
     missing: &mut BTreeSet<String>,

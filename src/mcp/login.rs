@@ -3,13 +3,15 @@
 //! client, the user in their browser, and the tokens.
 //!
 //! The library speaks the protocol. Here is what is slug's: its HTTP client (`requests`), the address
-//! that the browser comes back to (`callback`), what a definition says (`settings`), and where tokens are
-//! kept (`credentials`). slug opens no browser: the user is shown the address.
+//! that the browser comes back to (`callback`), what a definition says (`settings`), where tokens are
+//! kept (`credentials`), and that nobody is shown them (`tokens`). slug opens no browser: the user is
+//! shown the address.
 
 mod callback;
 mod credentials;
 mod requests;
 mod settings;
+mod tokens;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +24,12 @@ use rmcp::transport::auth::{
 use crate::domain::sanitize::sanitize_line;
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 
-use callback::{LoginCallback, is_answer};
+use callback::{LoginCallback, is_answer, state};
 pub(super) use credentials::McpCredentials;
 pub use credentials::McpLoginStore;
 use requests::LoginRequests;
 pub use settings::McpLoginSettings;
+pub(super) use tokens::{is_word, learn_secrets};
 
 /// The name under which slug registers itself, which the server shows to the user.
 const CLIENT_NAME: &str = "slug";
@@ -183,7 +186,9 @@ impl McpLogin {
     ///
     /// When the way back is closed.
     pub async fn browser(&self) -> Result<String, McpLoginError> {
-        self.callback.wait().await.map_err(|error| McpLoginError::Failed(error.to_string()))
+        let state = Url::parse(self.address()).ok().and_then(|url| state(&url));
+        let came = self.callback.wait(&state.unwrap_or_default()).await;
+        came.map_err(|error| McpLoginError::Failed(error.to_string()))
     }
 
     /// Takes the address that the browser came back to, or that the user has pasted, and keeps the tokens.

@@ -59,7 +59,7 @@ async fn fill(
         return Err(complaint);
     }
     let filled = server.prompt(&prompt.name, &values, &context.cancel).await.map_err(said)?;
-    let redact = &*server.surroundings.redact;
+    let redact = &server.surroundings.redactor;
     let output = tool_output(context, redact, &prompt.typed, filled).await;
     Ok(FilledPrompt { server: name.clone(), prompt: prompt.name.clone(), output })
 }

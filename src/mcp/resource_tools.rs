@@ -15,6 +15,7 @@ use crate::domain::{
     ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput, ToolPolling,
     ToolSpec, pluralise,
 };
+use crate::platform::redact::Redactor;
 use crate::tools::{
     READ_RESOURCE_TOOL, Tool, ToolContext, ToolError, WorkingDirectory, resource_title,
 };
@@ -148,7 +149,7 @@ impl Tool for ReadResourceTool {
         let (server, uri) = self.arguments(&input)?;
         match server.read_resource(uri, &context.cancel).await {
             Ok(result) => {
-                let redact = &*server.surroundings.redact;
+                let redact = &server.surroundings.redactor;
                 Ok(tool_output(context, redact, "resource", result).await)
             }
             Err(error) => failed(&server.definition.name, error),
@@ -224,8 +225,8 @@ impl Tool for ListResourcesTool {
                 }
             }
         }
-        let redact = |text: &str| text.to_owned();
-        Ok(ToolOutput::text(shortened(context, &redact, text.trim_end()))
+        let redactor = Redactor::default();
+        Ok(ToolOutput::text(shortened(context, &redactor, text.trim_end()))
             .with_summary(pluralise(count, "resource")))
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
+use crate::platform::redact::Redactor;
 use crate::platform::server_program::ServerErrorOutput;
 use crate::tools::{AskUser, DeniedTools};
 
@@ -21,6 +22,7 @@ use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
 use super::login::McpLoginStore;
 use super::offers::McpOffers;
+use super::secrets;
 use super::server_pins::earlier_pins;
 use super::store::{McpStore, McpStoreError};
 
@@ -119,8 +121,8 @@ pub struct McpSurroundings {
     pub lookup: VariableLookup,
     /// The tools that models are not told of.
     pub denied: DeniedTools,
-    /// Takes slug's own keys out of what goes into files.
-    pub redact: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// Takes secrets out of what goes into files, and learns those of the servers.
+    pub redactor: Redactor,
 }
 
 /// Told when the state or the tools of a server have changed.
@@ -299,6 +301,7 @@ impl McpServer {
         connection.starts += 1;
         self.set_state(McpServerState::Starting);
         let lookup = self.surroundings.lookup.clone();
+        secrets::learn(&self.surroundings.redactor, &self.definition, &*lookup);
         let (transport, missing) = self.definition.expanded(&*lookup);
         let login = self.login_target(&transport);
         let started = McpConnection::start(

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::definition::McpTransport;
-use super::login::{LOGIN_LIMIT, McpLogin, McpLoginError, McpLoginTarget};
+use super::login::{LOGIN_LIMIT, McpCredentials, McpLogin, McpLoginError, McpLoginTarget};
+use super::secrets;
 use super::server::{McpServer, McpServerState};
 
 impl McpServer {
@@ -23,9 +24,15 @@ impl McpServer {
         Some(McpLoginTarget {
             url: url.clone(),
             settings: self.definition.expanded_login(&*surroundings.lookup),
-            credentials: surroundings.logins.of(&self.definition.hash()),
+            credentials: self.credentials(),
             http: surroundings.ports.http.clone(),
         })
+    }
+
+    /// Where the login to the server is kept.
+    fn credentials(&self) -> McpCredentials {
+        let Self { surroundings, definition, .. } = self;
+        surroundings.logins.of(&definition.hash(), &definition.name, &surroundings.redactor)
     }
 
     /// Begins a login, for what the server last said that it lacks.
@@ -37,7 +44,9 @@ impl McpServer {
         if let Some(refusal) = self.refusal() {
             return Err(McpLoginError::NotAllowed(refusal.to_string()));
         }
-        let (transport, _) = self.definition.expanded(&*self.surroundings.lookup);
+        let Self { surroundings, definition, .. } = self;
+        secrets::learn(&surroundings.redactor, definition, &*surroundings.lookup);
+        let (transport, _) = definition.expanded(&*surroundings.lookup);
         let target = self.login_target(&transport).ok_or(match transport {
             McpTransport::Stdio { .. } => McpLoginError::Program,
             McpTransport::Http { .. } | McpTransport::Sse { .. } => McpLoginError::OwnToken,
@@ -82,7 +91,7 @@ impl McpServer {
     ///
     /// When its file cannot be removed; a sentence.
     pub(super) async fn log_out(&self) -> Result<bool, String> {
-        let credentials = self.surroundings.logins.of(&self.definition.hash());
+        let credentials = self.credentials();
         let removed = tokio::task::spawn_blocking(move || credentials.remove()).await;
         let removed = removed.map_err(|it| it.to_string())?;
         removed.map_err(|error| format!("The login cannot be removed: {error}."))

@@ -83,7 +83,7 @@ impl Tool for McpTool {
         let called = self.server.call(&self.definition.name, arguments, caller, progress);
         match called.await {
             Ok(result) => {
-                let redact = &*self.server.surroundings.redact;
+                let redact = &self.server.surroundings.redactor;
                 Ok(tool_output(context, redact, &self.definition.name, result).await)
             }
             Err(error) => failed(name, error),

@@ -6,7 +6,6 @@
 //! variables and those that change how bash reads a command. A variable that holds one of slug's
 //! keys is never passed on, whatever its name is, even when slug learns the key after its start.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use crate::domain::ContentHash;
@@ -223,7 +222,7 @@ impl ChildEnvironment {
 
     fn holds_a_secret(&self, name: &OsStr, value: &OsStr) -> bool {
         let is_needed = NEEDED.iter().any(|needed| name == *needed);
-        !is_needed && matches!(self.redactor.redact_own(&value.to_string_lossy()), Cow::Owned(_))
+        !is_needed && self.redactor.holds_own_key(&value.to_string_lossy())
     }
 }
 

@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::paths::{private_dir, private_file};
-use super::redact::Redactor;
+use super::redact::{REDACTED, Redactor};
 
 /// `rmcp` warns of each message that it cannot answer, as many as a server sends.
 const DEFAULT_FILTER: &str = "warn,rmcp=error,slug_code=info,slug=info";
@@ -104,6 +104,7 @@ struct RedactingWriter {
 impl Write for RedactingWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let clean = self.redactor.text(&String::from_utf8_lossy(line));
+        let clean = without_queries(&clean);
         self.file.at(Local::now().date_naive())?.write_all(clean.as_bytes())?;
         Ok(line.len())
     }
@@ -114,6 +115,34 @@ impl Write for RedactingWriter {
             None => Ok(()),
         }
     }
+}
+
+/// Takes users and queries out of the addresses in a line: they often hold keys, and errors of libraries
+/// name whole addresses.
+fn without_queries(line: &str) -> String {
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("://") {
+        let (before, address) = rest.split_at(at + "://".len());
+        clean.push_str(before);
+        let is_end = |c: char| c.is_whitespace() || "\"'<>`()\\".contains(c);
+        let (address, behind) = address.split_at(address.find(is_end).unwrap_or(address.len()));
+        let (address, query) = address.split_at(address.find(['?', '#']).unwrap_or(address.len()));
+        let host = address.split('/').next().unwrap_or_default();
+        let user = host.rfind('@').map_or(0, |at| at + 1);
+        if user > 0 {
+            clean.push_str(REDACTED);
+            clean.push('@');
+        }
+        clean.push_str(&address[user..]);
+        if query.len() > 1 {
+            clean.push_str(&query[..1]);
+            clean.push_str(REDACTED);
+        }
+        rest = behind;
+    }
+    clean.push_str(rest);
+    clean
 }
 
 /// Writes `slug-2026-11-21.log`, and another file with the next day. The files that
@@ -208,6 +237,21 @@ mod tests {
         assert!(text.contains("[redacted]") && !text.contains("CANARY"), "{text}");
         assert!(text.contains("time.busy"), "{text}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn addresses_are_logged_without_users_and_queries() {
+        let rows = [
+            (
+                "at (https://u:p@h.org:1/a/b?k=v&x=y#z): no",
+                "at (https://[redacted]@h.org:1/a/b?[redacted]): no",
+            ),
+            ("\"http://h/a#t\" http://h", "\"http://h/a#[redacted]\" http://h"),
+            ("http://h/a@b? x?y=z ://", "http://h/a@b x?y=z ://"),
+        ];
+        for (line, expected) in rows {
+            assert_eq!(without_queries(line), expected);
+        }
     }
 
     #[test]

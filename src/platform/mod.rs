@@ -21,6 +21,7 @@ pub mod redact;
 pub mod restore;
 pub mod sandbox;
 pub mod scratch;
+pub mod server_folder;
 pub mod server_program;
 pub mod signals;
 pub mod status_command;

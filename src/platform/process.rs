@@ -157,7 +157,7 @@ impl ProcessHost {
         let mut command = self.supervisor(&script.cwd, search_path, scratch)?;
         command.stdout(write_end.try_clone()?).stderr(write_end);
         let text = script.text.clone();
-        self.start_child(command, output, text, CommandInput::Nothing, scratch).await
+        self.start_child(command, output, text, CommandInput::Nothing, (scratch, None)).await
     }
 
     fn bash(&self) -> io::Result<&Path> {
@@ -188,7 +188,7 @@ impl ProcessHost {
         output: ChildOutput,
         script: String,
         input: CommandInput,
-        scratch: Option<&Path>,
+        (scratch, folder): (Option<&Path>, Option<PathBuf>),
     ) -> io::Result<ChildProcess> {
         let mut confinement = match &self.policy {
             Some(policy) => Some(policy.current().await?),
@@ -196,12 +196,12 @@ impl ProcessHost {
         };
         if let Some(confinement) = &mut confinement {
             // A folder that is gone cannot be mounted, and the command can do without it.
-            let folder = scratch.filter(|path| is_folder(path));
-            confinement.view.scratch = folder.map(Path::to_owned);
+            let scratch = scratch.filter(|path| is_folder(path));
+            confinement.view.scratch = scratch.map(Path::to_owned);
         }
         let denied = confinement.as_ref().map_or(ScanExtent::Whole, |it| it.view.denied);
         let variables = supervisor::for_loader(&mut command);
-        let request = SupervisorRequest { script, input, variables, confinement };
+        let request = SupervisorRequest { script, input, variables, confinement, folder };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;

@@ -40,24 +40,37 @@ const SECRET_FIELDS: [&str; 8] = [
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     known: Arc<RwLock<Arc<KnownSecrets>>>,
+    /// Those of them that are slug's own keys.
+    own: Arc<RwLock<Arc<KnownSecrets>>>,
 }
 
 impl Redactor {
     /// Replaces this value from now on.
     pub fn learn(&self, secret: &SecretString) {
-        self.add(secret, "[redacted: a secret of slug's]", false);
+        self.add_own(secret, "[redacted: a secret of slug's]", false);
     }
 
     /// Replaces the key for a server from now on, with a mark that names the server.
     pub fn learn_key(&self, server: &str, key: &SecretString) {
-        self.add(key, &format!("[redacted: slug's key for {server}]"), true);
+        self.add_own(key, &format!("[redacted: slug's key for {server}]"), true);
     }
 
-    fn add(&self, secret: &SecretString, mark: &str, is_named: bool) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(more) = known.with(secret, mark, is_named) {
-            *known = Arc::new(more);
-        }
+    /// Replaces what slug sends to an MCP server from now on. It is the user's: commands and other
+    /// servers may get it, too ([`Self::holds_own_key`]).
+    pub fn learn_of_server(&self, server: &str, secret: &SecretString) {
+        let mark = format!("[redacted: a secret for the MCP server {server}]");
+        add(&self.known, secret, &mark, false);
+    }
+
+    fn add_own(&self, secret: &SecretString, mark: &str, is_named: bool) {
+        add(&self.own, secret, mark, is_named);
+        add(&self.known, secret, mark, is_named);
+    }
+
+    /// Whether `text` holds one of slug's own keys.
+    pub fn holds_own_key(&self, text: &str) -> bool {
+        let own = Arc::clone(&self.own.read().unwrap_or_else(PoisonError::into_inner));
+        matches!(replaced(&own, text, |mark| mark), Cow::Owned(_))
     }
 
     fn known(&self) -> Arc<KnownSecrets> {
@@ -74,7 +87,7 @@ impl Redactor {
         self.known().is_empty()
     }
 
-    /// Replaces the values in `text` that slug itself holds. Other secrets stay.
+    /// Replaces the values in `text` that slug knows. Other secrets stay.
     pub fn redact_own<'a>(&self, text: &'a str) -> Cow<'a, str> {
         replaced(&self.known(), text, |mark| mark)
     }
@@ -124,6 +137,13 @@ impl Redactor {
                 .collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
+    }
+}
+
+fn add(to: &RwLock<Arc<KnownSecrets>>, secret: &SecretString, mark: &str, is_named: bool) {
+    let mut known = to.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(more) = known.with(secret, mark, is_named) {
+        *known = Arc::new(more);
     }
 }
 

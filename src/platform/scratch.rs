@@ -72,6 +72,11 @@ impl ScratchRoot {
         Self { temporary }
     }
 
+    /// The folder for temporary files.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
     /// Makes the folder `name` where it is missing, and opens it.
     ///
     /// # Errors
@@ -203,7 +208,7 @@ fn private_folder(parent: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(folder.into())
 }
 
-fn is_own(found: &Metadata) -> bool {
+pub(super) fn is_own(found: &Metadata) -> bool {
     found.uid() == geteuid().as_raw()
 }
 
@@ -216,7 +221,7 @@ fn is_safe(temporary: &Metadata) -> bool {
 }
 
 /// The size of a folder, and the time of the newest change in it. Links are not followed.
-fn measured(path: &Path) -> io::Result<(u64, SystemTime)> {
+pub(super) fn measured(path: &Path) -> io::Result<(u64, SystemTime)> {
     let found = path.symlink_metadata()?;
     let (mut bytes, mut newest) = (found.len(), found.modified()?);
     if found.is_dir() {

@@ -2,12 +2,14 @@
 //! input carry the messages.
 //!
 //! The program gets a few variables of slug's environment and those that its definition names (case
-//! S97). They reach it in a private file, not on a command line, which other users could read. A program
-//! that is given by name is searched outside of the project, and so are the programs that it starts in
+//! S97). Their values reach it as environment: never in a file, and not on a command line, which other
+//! users could read. Until the program runs they have other names, so that neither the supervisor nor
+//! the shell in between acts on them. A program that is given by name is searched outside of the project, and so are the programs that it starts in
 //! turn (case S64). What it says on standard error is kept in part, for the page about servers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +20,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, SimplexStream, WriteHalf}
 use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::disk::private_folder;
 use crate::domain::JobEnd;
-use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
+use crate::tools::{JobBelongings, JobHandle, JobSpec, JobStreams, OutputSink, Processes};
 
+use super::paths::private_file;
+use super::scratch::ScratchRoot;
+use super::server_folder::ServerFolder;
 use super::which;
 
 /// The buffer between a server's pipes and the protocol.
@@ -35,6 +39,9 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// What any server has of slug's environment, besides the variables of its definition.
 const PASSED_VARIABLES: &str = "PATH|HOME|LANG|TERM";
+
+/// The names that the variables of a definition have until the program runs, before their number.
+const VALUE_VARIABLE: &str = "SLUG_SERVER_VALUE_";
 
 /// Where programs are searched that a definition gives by name alone.
 #[derive(Debug, Clone)]
@@ -90,7 +97,7 @@ pub struct ServerProgram {
     _input: AbortOnDropHandle<()>,
     _errors: Option<AbortOnDropHandle<()>>,
     /// Removed with the program.
-    folder: tempfile::TempDir,
+    folder: ServerFolder,
 }
 
 /// slug's ends of a program's pipes.
@@ -126,18 +133,18 @@ impl ServerProgram {
         processes: &dyn Processes,
         errors: &ServerErrorOutput,
     ) -> io::Result<(Self, ServerProgramStreams)> {
-        let folder = private_folder("slug-server-")?;
-        let path = folder.path().canonicalize()?;
+        let folder = ServerFolder::make(&ScratchRoot::system())?;
+        let path = folder.path().to_owned();
         let error_pipe = open_error_pipe(&path.join("errors"))?;
-        let start = path.join("start");
-        std::fs::write(&start, start_script(&spec, &path, error_pipe.is_some()))?;
+        private_file(&path.join("pid"), OpenOptions::new().write(true).create_new(true))?;
         let job = JobSpec {
-            text: format!(". {}", quoted(&start.to_string_lossy())),
+            text: start_script(&spec, &path, error_pipe.is_some()),
             cwd: spec.cwd,
             streams: JobStreams::Pipes,
             search_path: Some(spec.search_path),
-            scratch: Some(path),
+            scratch: Some(path.clone()),
             time_limit: None,
+            belongings: JobBelongings { variables: values(spec.env), folder: Some(path) },
         };
         let (output, sink) = tokio::io::simplex(BUFFER);
         let sink = Box::new(MessageSink(Some(sink)));
@@ -215,19 +222,34 @@ impl OutputSink for MessageSink {
     }
 }
 
-/// The text that a shell reads to become the program.
+/// The variables that a definition sets. PATH is given otherwise.
+fn set_variables(env: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
+    env.iter().filter(|(name, _)| *name != "PATH")
+}
+
+/// The values of a definition's variables, under the names that the script knows.
+fn values(env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let values = set_variables(env).enumerate();
+    values
+        .map(|(number, (_, value))| (format!("{VALUE_VARIABLE}{number}"), value.clone()))
+        .collect()
+}
+
+/// The text that a shell runs to become the program, without the values of its variables.
 fn start_script(spec: &ServerProgramSpec<'_>, folder: &Path, has_error_pipe: bool) -> String {
     let more = if spec.passed.is_empty() { String::new() } else { format!("|{}", spec.passed) };
     let mut script = format!(
-        "for slug_name in $(compgen -e); do case $slug_name in {PASSED_VARIABLES}{more}) ;; \
+        "for slug_name in $(compgen -e); do case $slug_name in \
+         {PASSED_VARIABLES}|{VALUE_VARIABLE}*{more}) ;; \
          *) unset \"$slug_name\" ;; esac; done\n"
     );
     if let Some(bytes) = spec.memory_limit {
         // Where the system has no such limit, the server runs without it.
         script.push_str(&format!("ulimit -d {} 2>/dev/null\n", bytes / 1024));
     }
-    for (name, value) in spec.env.iter().filter(|(name, _)| *name != "PATH") {
-        script.push_str(&format!("export {}={}\n", name, quoted(value)));
+    for (number, (name, _)) in set_variables(spec.env).enumerate() {
+        let from = format!("{VALUE_VARIABLE}{number}");
+        script.push_str(&format!("export {name}=\"${from}\"\nunset {from}\n"));
     }
     // The shell becomes the program.
     script.push_str(&format!("echo $$ >{}\n", quoted(&folder.join("pid").to_string_lossy())));
@@ -304,10 +326,16 @@ mod tests {
             passed: "LC_*",
             memory_limit: Some(2048),
         };
+        let value = ("SLUG_SERVER_VALUE_0".to_owned(), "$HOME\n'".to_owned());
+        assert_eq!(values(spec.env), [value]);
         let script = start_script(&spec, Path::new("/t"), true);
         assert!(!script.contains("PATH="), "{script}");
-        assert!(script.contains("|TERM|LC_*) ;;") && script.contains("ulimit -d 2 "), "{script}");
-        let end = "export A='$HOME\n'\\'''\necho $$ >'/t/pid'\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
+        assert!(
+            script.contains("|TERM|SLUG_SERVER_VALUE_*|LC_*) ;;")
+                && script.contains("ulimit -d 2 "),
+            "{script}"
+        );
+        let end = "export A=\"$SLUG_SERVER_VALUE_0\"\nunset SLUG_SERVER_VALUE_0\necho $$ >'/t/pid'\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
         assert!(script.ends_with(end), "{script}");
         for (name, is_name) in [("A_1", true), ("1A", false), ("", false), ("A;x", false)] {
             assert_eq!(is_variable_name(name), is_name, "{name}");

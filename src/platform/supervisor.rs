@@ -159,6 +159,8 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     let mut line = String::new();
     control.read_line(&mut line).await?;
     let request: SupervisorRequest = serde_json::from_str(&line)?;
+    // Dropped before the socket, whose end tells slug that nothing of the command is left.
+    let _folder = OwnedJobFolder(request.folder.clone());
 
     let (is_job, has_terminal) = (request.input.is_of_job(), takes_terminal(&request));
     if has_terminal {
@@ -235,6 +237,18 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
                     ending.kill(&tree);
                 }
             }
+        }
+    }
+}
+
+/// A folder that is removed when the value is dropped.
+struct OwnedJobFolder(Option<PathBuf>);
+
+impl Drop for OwnedJobFolder {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            // slug may have removed it; what stays is removed at a later start.
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 }

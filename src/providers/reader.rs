@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::failure::{self, RequestTarget};
 use super::json::{JsonTape, JsonTapeError, JsonView};
+use super::response_size::KeptSize;
 use super::sse::{self, SseFlow};
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::net::TimeoutError;
@@ -47,6 +48,9 @@ pub(super) trait StreamDecoder: Send + 'static {
         value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError>;
+
+    /// How much of the response it has kept so far, whether it passed it on later or not.
+    fn kept(&self) -> KeptSize;
 
     /// Whether a terminal sign has come. Errors behind it do no harm.
     fn is_complete(&self) -> bool;
@@ -195,7 +199,11 @@ impl<D: StreamDecoder> DecodedResponse<D> {
             }
             "[DONE]" => Ok(DecoderFlow::More),
             _ => match tape.read(text) {
-                Ok(json) => decoder.value(StreamedValue { json, text, target }, out),
+                Ok(json) => {
+                    let flow = decoder.value(StreamedValue { json, text, target }, out)?;
+                    decoder.kept().check()?;
+                    Ok(flow)
+                }
                 // A broken piece after a complete response does no harm.
                 Err(_) if decoder.is_complete() => Ok(DecoderFlow::More),
                 Err(error) => Err(unreadable(target, &error)),

@@ -2,7 +2,7 @@
 //! and tool outputs of which the model got only a part. `gc` packs old contents, and finds out
 //! which of them are still needed.
 
-use std::fs::{DirEntry, File};
+use std::fs::DirEntry;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -148,7 +148,7 @@ fn entries(dir: &Path) -> io::Result<Vec<DirEntry>> {
 /// does not take it for one that no log names any more.
 fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
     for existing in [path.to_owned(), compression::packed(path)] {
-        if let Some(file) = missing_is_none(File::open(existing))? {
+        if let Some(file) = compression::opened(&existing)? {
             return files::set_modified(&file, SystemTime::now());
         }
     }
@@ -203,7 +203,7 @@ mod tests {
         let packed = compression::packed(&blobs.path(&hash).unwrap());
         std::fs::create_dir_all(packed.parent().unwrap()).unwrap();
         let lines = io::repeat(b'\n').take(LARGEST * 2);
-        zstd::stream::copy_encode(lines, File::create(packed).unwrap(), 1).unwrap();
+        zstd::stream::copy_encode(lines, std::fs::File::create(packed).unwrap(), 1).unwrap();
         assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
         assert_eq!(read(&blobs.path(&hash).unwrap()).unwrap().unwrap().len() as u64, LARGEST + 1);
     }
@@ -214,6 +214,24 @@ mod tests {
         for text in ["../../etc/passwd", "", "ABCDEF", &"g".repeat(64)] {
             let hash: ContentHash = serde_json::from_value(text.into()).unwrap();
             assert_eq!(blobs.path(&hash), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let home = tempfile::tempdir().unwrap();
+        let blobs = BlobStore::new(home.path().join("blobs"));
+        for ending in ["", ".zst"] {
+            let hash = blobs.put(ending.as_bytes()).unwrap();
+            let plain = blobs.path(&hash).unwrap();
+            std::fs::remove_file(&plain).unwrap();
+            let mut fifo = plain.into_os_string();
+            fifo.push(ending);
+            mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+            let error = blobs.get(&hash).unwrap_err().to_string();
+            assert!(error.contains("is not a regular file"), "{error}");
         }
     }
 }

@@ -11,6 +11,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::disk::{FileTextError, open_regular};
+
 use super::files::{self, Durability, missing_is_none};
 
 /// The ending of a packed file's name, without the dot.
@@ -35,27 +37,40 @@ pub(super) fn packed(plain: &Path) -> PathBuf {
     path.into()
 }
 
-/// The content of `plain`, packed or not; `None` where neither file exists.
+/// The content of `plain`, packed or not; `None` where neither file exists. Anything but a regular
+/// file, which could hold up its reader for ever, is an error.
 pub(super) fn open(plain: &Path) -> io::Result<Option<Box<dyn BufRead + Send>>> {
-    if let Some(file) = missing_is_none(File::open(plain))? {
+    if let Some(file) = opened(plain)? {
         return Ok(Some(Box::new(BufReader::with_capacity(AT_ONCE, file))));
     }
-    match missing_is_none(File::open(packed(plain)))? {
+    match opened(&packed(plain))? {
         Some(file) => Ok(Some(Box::new(unpacked(file)?))),
         // Another slug may have unpacked it since the first attempt.
-        None => Ok(missing_is_none(File::open(plain))?
-            .map(|file| Box::new(BufReader::with_capacity(AT_ONCE, file)) as _)),
+        None => {
+            Ok(opened(plain)?.map(|file| Box::new(BufReader::with_capacity(AT_ONCE, file)) as _))
+        }
     }
 }
 
 /// The content of this very file, unpacked where its ending says that it is packed.
 pub(super) fn read(file: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let is_packed = file.extension().is_some_and(|ending| ending == ENDING);
-    let content = File::open(file)?;
+    let content = opened(file)?.ok_or(io::ErrorKind::NotFound)?;
     if is_packed {
         return Ok(Box::new(unpacked(content)?));
     }
     Ok(Box::new(BufReader::with_capacity(AT_ONCE, content)))
+}
+
+/// Opens a regular file; `None` where there is no file.
+pub(super) fn opened(file: &Path) -> io::Result<Option<File>> {
+    match open_regular(file) {
+        Ok(opened) => Ok(opened.map(|(file, _)| file)),
+        Err(FileTextError::Io(error)) => Err(error),
+        Err(error @ (FileTextError::NotAFile | FileTextError::NotText)) => {
+            Err(io::Error::other(format!("it {error}")))
+        }
+    }
 }
 
 /// Packs `plain`, and returns the size of the packed file in bytes. Nobody may write to `plain`

@@ -31,6 +31,17 @@ pub struct JobSpec {
     pub scratch: Option<PathBuf>,
     /// After this time it is ended.
     pub time_limit: Option<Duration>,
+    pub belongings: JobBelongings,
+}
+
+/// What is a job's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobBelongings {
+    /// Variables besides those that every command gets. Its supervisor has them as well, so none may
+    /// change what a program loads.
+    pub variables: Vec<(String, String)>,
+    /// A folder that is removed once nothing of the job runs, even if slug has died before.
+    pub folder: Option<PathBuf>,
 }
 
 /// What the command has as standard input and output. Standard error goes where standard output

@@ -74,8 +74,8 @@ pub use built_in::{SHELL_TOOL, call_title, is_for_user, kind_of, own_name, reach
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use denied_tools::DeniedTools;
 pub use jobs::{
-    JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
-    SessionJob, TerminalSize,
+    JobBelongings, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams,
+    NoSessionJobs, OutputSink, SessionJob, TerminalSize,
 };
 pub use language_servers::{
     CodeAnswer, CodeEdit, CodeFileEdits, CodeItem, CodeOperation, CodePlace, CodePosition,

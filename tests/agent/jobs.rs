@@ -15,8 +15,8 @@ use slug_code::domain::{
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::session::TurnOutcome;
 use slug_code::tools::{
-    ExitCause, JobOutput, JobSpec, JobStarter, JobStreams, SessionJob, Tool, ToolContext,
-    ToolError, ToolPart, ToolRegistry, WorkingDirectory,
+    ExitCause, JobBelongings, JobOutput, JobSpec, JobStarter, JobStreams, SessionJob, Tool,
+    ToolContext, ToolError, ToolPart, ToolRegistry, WorkingDirectory,
 };
 
 use super::fakes::{calls, words};
@@ -75,6 +75,7 @@ fn spec(input: &Value, cwd: &Path) -> JobSpec {
         search_path: None,
         scratch: None,
         time_limit: None,
+        belongings: JobBelongings::default(),
     }
 }
 

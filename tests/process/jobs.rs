@@ -13,8 +13,8 @@ use serde_json::json;
 use slug_code::domain::JobEnd;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::tools::{
-    DetachPolicy, ExitCause, JobHandle, JobSpec, JobStreams, OutputSink, Processes, ScriptOutcome,
-    ScriptSpec, TerminalSize,
+    DetachPolicy, ExitCause, JobBelongings, JobHandle, JobSpec, JobStreams, OutputSink, Processes,
+    ScriptOutcome, ScriptSpec, TerminalSize,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,7 @@ pub fn spec(text: &str, cwd: &Path, streams: JobStreams) -> JobSpec {
         search_path: None,
         scratch: None,
         time_limit: None,
+        belongings: JobBelongings::default(),
     }
 }
 

@@ -14,10 +14,14 @@ use async_trait::async_trait;
 use rmcp::transport::auth::{
     AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials,
 };
+use serde_json::Value;
 
 use crate::disk::read_user_owned;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
+use crate::platform::redact::Redactor;
+
+use super::tokens;
 
 /// Where the logins of all servers are kept.
 #[derive(Debug, Clone)]
@@ -31,9 +35,18 @@ impl McpLoginStore {
         Self { folder: slug_home.join("mcp-logins") }
     }
 
-    /// The login of the server with this definition.
-    pub(in crate::mcp) fn of(&self, definition: &ContentHash) -> McpCredentials {
-        McpCredentials { file: self.folder.join(format!("{definition}.json")) }
+    /// The login of `server`, as it is defined now; `redactor` learns its tokens.
+    pub(in crate::mcp) fn of(
+        &self,
+        definition: &ContentHash,
+        server: &str,
+        redactor: &Redactor,
+    ) -> McpCredentials {
+        McpCredentials {
+            file: self.folder.join(format!("{definition}.json")),
+            server: server.to_owned(),
+            redactor: redactor.clone(),
+        }
     }
 }
 
@@ -41,6 +54,8 @@ impl McpLoginStore {
 #[derive(Debug, Clone)]
 pub(in crate::mcp) struct McpCredentials {
     file: PathBuf,
+    server: String,
+    redactor: Redactor,
 }
 
 impl McpCredentials {
@@ -81,15 +96,19 @@ impl McpCredentials {
         let text =
             read_user_owned(&self.file, None).map_err(|error| unreadable(error.to_string()))?;
         text.map(|text| {
-            serde_json::from_str(&text.text)
-                .map_err(|error| unreadable(format!("cannot be read: {error}")))
+            let login: Value = serde_json::from_str(&text.text)?;
+            tokens::learn_login(&self.redactor, &self.server, &login);
+            serde_json::from_value(login)
         })
         .transpose()
+        .map_err(|error: serde_json::Error| unreadable(format!("cannot be read: {error}")))
     }
 
     fn write(&self, credentials: &StoredCredentials) -> Result<(), AuthError> {
-        let bytes = serde_json::to_vec_pretty(credentials)
-            .map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
+        let failed = |error: serde_json::Error| AuthError::CredentialStoreError(error.to_string());
+        let login = serde_json::to_value(credentials).map_err(failed)?;
+        tokens::learn_login(&self.redactor, &self.server, &login);
+        let bytes = serde_json::to_vec_pretty(&login).map_err(failed)?;
         replace_private(&self.file, &bytes).map_err(|error| {
             AuthError::CredentialStoreError(format!("Cannot save {}: {error}", self.file.display()))
         })

@@ -17,7 +17,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{ExitCause, JobEnd};
-use crate::tools::{DetachedScript, JobHandle, JobSpec, JobStreams, OutputSink, TerminalSize};
+use crate::tools::{
+    DetachedScript, JobBelongings, JobHandle, JobSpec, JobStreams, OutputSink, TerminalSize,
+};
 
 use super::super::supervisor::{CommandInput, SupervisorCommand, SupervisorReport};
 use super::child_process::{CHUNK, ChildNews, ChildOutput, ChildProcess};
@@ -44,6 +46,8 @@ impl ProcessHost {
     ) -> io::Result<Arc<dyn JobHandle>> {
         let scratch = job.scratch.as_deref();
         let mut command = self.supervisor(&job.cwd, job.search_path.as_deref(), scratch)?;
+        let JobBelongings { variables, folder } = job.belongings;
+        command.envs(variables);
         let (output, input, kind) = match job.streams {
             JobStreams::Pipes => {
                 let (output, write_end) = output_pipe()?;
@@ -61,7 +65,8 @@ impl ProcessHost {
                 (output, JobInput::Terminal(terminal), CommandInput::Terminal)
             }
         };
-        let mut child = self.start_child(command, output, job.text, kind, scratch).await?;
+        let mut child =
+            self.start_child(command, output, job.text, kind, (scratch, folder)).await?;
         let failed = match child.report().await {
             Some(SupervisorReport::NotStarted(number)) => io::Error::from_raw_os_error(number),
             Some(SupervisorReport::NotConfined(why)) => io::Error::other(why),

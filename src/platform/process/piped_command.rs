@@ -133,7 +133,7 @@ impl ProcessHost {
         // Not the sh of PATH, which may contain folders of the workspace.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
         let input = CommandInput::Text(piped.input);
-        Ok((self.start_child(command, output, script, input, None).await?, errors))
+        Ok((self.start_child(command, output, script, input, (None, None)).await?, errors))
     }
 }
 

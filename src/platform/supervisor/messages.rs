@@ -1,6 +1,7 @@
 //! What slug and a supervisor send each other over their socket.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub(in crate::platform) struct SupervisorRequest {
     /// The sandbox; `None`: the script runs without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<SandboxSpec>,
+    /// A folder that the supervisor removes at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 /// What the command has as its standard input.

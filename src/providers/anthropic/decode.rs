@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::domain::{CallId, CallInput, ProviderProtocol, StopReason, TokenUsage};
 use crate::providers::json::JsonView;
 use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue};
+use crate::providers::response_size::KeptSize;
 use crate::providers::{ProviderError, StreamEvent};
 
 /// Turns the protocol's events into [`StreamEvent`]s.
@@ -19,6 +20,7 @@ use crate::providers::{ProviderError, StreamEvent};
 pub(in crate::providers) struct AnthropicDecoder {
     /// The blocks that have begun and not ended, by the server's block number.
     open: BTreeMap<u64, OpenContentBlock>,
+    kept: KeptSize,
     /// The number of calls that have begun.
     calls: usize,
     /// Whether the arguments of a call broke off.
@@ -94,6 +96,10 @@ impl StreamDecoder for AnthropicDecoder {
         Ok(())
     }
 
+    fn kept(&self) -> KeptSize {
+        self.kept
+    }
+
     fn is_complete(&self) -> bool {
         self.stop_reason.is_some()
     }
@@ -117,7 +123,9 @@ impl AnthropicDecoder {
             }
             "thinking" => {
                 think(block.get("thinking"), out);
-                OpenContentBlock::Thinking { signature: text("signature").into_owned() }
+                let signature = text("signature").into_owned();
+                self.kept.text(&signature);
+                OpenContentBlock::Thinking { signature }
             }
             "tool_use" => {
                 let index = self.calls;
@@ -128,14 +136,17 @@ impl AnthropicDecoder {
                     id,
                     name: text("name").into_owned(),
                 });
-                OpenContentBlock::Call {
-                    index,
-                    given: block.get("input").to_value(),
-                    json: String::new(),
-                }
+                let given = block.get("input").to_value();
+                self.kept.value(&given);
+                OpenContentBlock::Call { index, given, json: String::new() }
             }
-            _ => OpenContentBlock::Other { block: block.to_value(), json: String::new() },
+            _ => {
+                let block = block.to_value();
+                self.kept.value(&block);
+                OpenContentBlock::Other { block, json: String::new() }
+            }
         };
+        self.kept.block();
         self.open.insert(number, open);
     }
 
@@ -145,10 +156,13 @@ impl AnthropicDecoder {
             ("text_delta", _) => say(delta.get("text"), out),
             ("thinking_delta", _) => think(delta.get("thinking"), out),
             ("signature_delta", Some(OpenContentBlock::Thinking { signature })) => {
-                signature.push_str(&text("signature"));
+                let piece = text("signature");
+                self.kept.text(&piece);
+                signature.push_str(&piece);
             }
             ("input_json_delta", Some(OpenContentBlock::Call { index, json, .. })) => {
                 let piece = text("partial_json");
+                self.kept.text(&piece);
                 json.push_str(&piece);
                 if !piece.is_empty() {
                     let (index, json) = (*index, piece.into_owned());
@@ -156,7 +170,9 @@ impl AnthropicDecoder {
                 }
             }
             ("input_json_delta", Some(OpenContentBlock::Other { json, .. })) => {
-                json.push_str(&text("partial_json"));
+                let piece = text("partial_json");
+                self.kept.text(&piece);
+                json.push_str(&piece);
             }
             _ => {}
         }

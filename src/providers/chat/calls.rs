@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use crate::domain::{CallId, CallInput};
 use crate::providers::StreamEvent;
 use crate::providers::json::JsonView;
+use crate::providers::response_size::KeptSize;
 
 /// The calls of one response.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ pub(super) struct ToolCallAssembler {
     started: usize,
     /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
+    kept: KeptSize,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +94,11 @@ impl ToolCallAssembler {
         }
     }
 
+    /// How much of the response its calls are.
+    pub(super) fn kept(&self) -> KeptSize {
+        self.kept
+    }
+
     /// Whether the response has any call so far.
     pub(super) fn has_calls(&self) -> bool {
         !self.calls.is_empty()
@@ -105,7 +112,10 @@ impl ToolCallAssembler {
     }
 
     fn add(&mut self, fragment: ToolCallFragment<'_>, out: &mut Vec<StreamEvent>) {
+        self.kept.text(&fragment.arguments);
         let at = self.find(&fragment).unwrap_or_else(|| {
+            self.kept.block();
+            self.kept.text(fragment.id.as_deref().unwrap_or_default());
             self.calls
                 .push(PartialToolCall { number: fragment.number, ..PartialToolCall::default() });
             self.calls.len() - 1

@@ -19,6 +19,7 @@ use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage, ToolSpec};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::JsonView;
 use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue};
+use crate::providers::response_size::KeptSize;
 use crate::providers::{ProviderError, StreamEvent};
 
 /// What the decoder has to know about the request.
@@ -42,6 +43,8 @@ pub(in crate::providers) struct ChatDecoder {
     text_calls: TextToolCallParser,
     /// The `reasoning_details`; `None` if they are not kept.
     details: Option<ReasoningDetails>,
+    /// All that has gone into what holds something back; calls count for themselves.
+    kept: KeptSize,
     /// Where the field of the reasoning is noted, until it has been.
     reasoning_name: Option<ReasoningName>,
     /// Whether any text has come.
@@ -93,6 +96,10 @@ impl StreamDecoder for ChatDecoder {
         Ok(())
     }
 
+    fn kept(&self) -> KeptSize {
+        self.kept.and(self.calls.kept())
+    }
+
     fn is_complete(&self) -> bool {
         self.finish_word.is_some() || self.closed_by_usage
     }
@@ -141,6 +148,7 @@ impl ChatDecoder {
             text_calls: TextToolCallParser::new(context.tools),
             details: (context.details == ReasoningDetailsMode::Kept)
                 .then(ReasoningDetails::default),
+            kept: KeptSize::default(),
             reasoning_name: context.reasoning_name,
             has_said: false,
             finish_word: None,
@@ -208,7 +216,9 @@ impl ChatDecoder {
         if let Some(gathered) = &mut self.details
             && delta.reasoning_details.is_list()
         {
-            gathered.take(&delta.reasoning_details.to_value());
+            let pieces = delta.reasoning_details.to_value();
+            self.kept.value(&pieces);
+            gathered.take(&pieces);
         }
         if let Some(thought) = delta.reasoning() {
             if let (Some(fields), Some(name)) =
@@ -222,6 +232,7 @@ impl ChatDecoder {
         self.content(delta.content, out);
         if let Some(refusal) = delta.refusal.non_empty_text() {
             self.refused = true;
+            self.kept.text(&refusal);
             self.split(out, |text, take| text.push(&refusal, take));
         }
         self.calls.take(delta.tool_calls, out);
@@ -234,12 +245,15 @@ impl ChatDecoder {
     /// Reads text: a string, or Mistral's list of parts.
     fn content(&mut self, content: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         if let Some(plain_text) = content.text() {
+            self.kept.text(&plain_text);
             self.split(out, |text, take| text.push(&plain_text, take));
         }
         for part in content.items() {
             let thought = part.get("thinking");
             if thought.is_null() {
-                self.split(out, |text, take| text.push(&wire::texts(part), take));
+                let plain_text = wire::texts(part);
+                self.kept.text(&plain_text);
+                self.split(out, |text, take| text.push(&plain_text, take));
                 continue;
             }
             self.split(out, ThinkTagSplitter::leave_tags);

@@ -14,6 +14,7 @@ use crate::domain::{CallId, StopReason, TokenUsage};
 use crate::providers::failure::RequestTarget;
 use crate::providers::json::JsonView;
 use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue, broke_off};
+use crate::providers::response_size::KeptSize;
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 
 /// Turns the protocol's chunks into [`StreamEvent`]s.
@@ -25,6 +26,7 @@ pub(in crate::providers) struct GeminiDecoder {
     calls: usize,
     /// The call whose arguments come in pieces and are not complete.
     partial: Option<PartialFunctionCall>,
+    kept: KeptSize,
     /// Whether the last part was text with a signature.
     after_signed: bool,
     counts: GeminiTokenCounts,
@@ -86,6 +88,10 @@ impl StreamDecoder for GeminiDecoder {
         }
         self.finish(out);
         Ok(())
+    }
+
+    fn kept(&self) -> KeptSize {
+        self.kept
     }
 
     fn is_complete(&self) -> bool {
@@ -205,7 +211,9 @@ impl GeminiDecoder {
     fn go_on(&mut self, call: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let Some(mut partial) = self.partial.take() else { return };
         for piece in call.get("partialArgs").items() {
-            partial.take(&piece.to_value());
+            let piece = piece.to_value();
+            self.kept.value(&piece);
+            partial.take(&piece);
         }
         if call.get("willContinue").is_true() {
             self.partial = Some(partial);

@@ -1,6 +1,7 @@
 //! Helpers for the tests of all decoders.
 
 use futures_util::{StreamExt, stream};
+use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::StreamDecoder;
@@ -36,6 +37,22 @@ pub(in crate::providers) fn decode_chunks(
         }
     }
     decoded
+}
+
+/// The message of the error that ends a response of `first` and then so many of `pieces`, each the data
+/// of an event; `None` if all are read.
+pub(in crate::providers) fn error_of_endless(
+    first: &Value,
+    pieces: impl Iterator<Item = Value> + Send + 'static,
+    decoder: impl StreamDecoder,
+) -> Option<String> {
+    let body = std::iter::once(first.clone()).chain(pieces);
+    let body = body.map(|piece| Ok(format!("data: {piece}\n\n")));
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let events = super::decode(stream::iter(body), RequestTarget::default(), decoder);
+    let error = runtime.block_on(events.filter_map(async |event| event.err()).boxed().next());
+    // A response that only breaks off is no such error.
+    error.map(|error| error.message).filter(|it| !it.contains("before it was complete"))
 }
 
 fn is_own(id: &CallId) -> bool {

@@ -15,6 +15,7 @@ use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::JsonView;
 use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue, broke_off};
+use crate::providers::response_size::KeptSize;
 use crate::providers::{ProviderError, StreamEvent};
 
 /// Turns the protocol's events into [`StreamEvent`]s.
@@ -23,6 +24,7 @@ pub(in crate::providers) struct ResponsesDecoder {
     /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
     open: HashMap<OutputItemKey, OpenOutputItem>,
+    kept: KeptSize,
     /// Whether items have come in events of their own.
     had_items: bool,
     /// The number of calls that have begun.
@@ -58,6 +60,10 @@ enum ResponseEnd {
 }
 
 impl StreamDecoder for ResponsesDecoder {
+    fn kept(&self) -> KeptSize {
+        self.kept
+    }
+
     fn value(
         &mut self,
         value: StreamedValue<'_>,
@@ -146,7 +152,13 @@ impl ResponsesDecoder {
     }
 
     fn open(&mut self, event: JsonView<'_>) -> &mut OpenOutputItem {
-        self.open.entry(key(event)).or_default()
+        self.open.entry(key(event)).or_insert_with_key(|key| {
+            self.kept.block();
+            if let OutputItemKey::Id(id) = key {
+                self.kept.text(id);
+            }
+            OpenOutputItem::default()
+        })
     }
 
     fn begin(&mut self, event: JsonView<'_>, out: &mut Vec<StreamEvent>) {

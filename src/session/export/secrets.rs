@@ -14,7 +14,9 @@ use serde_json::{Map, Value};
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::secrets::{SHAPES, password_in_address, private_keys};
 
-use assignments::{SecretAssignment, SecretNameKind, is_secret_field, is_secret_option};
+use assignments::{
+    SecretAssignment, SecretNameKind, is_secret_field, is_secret_option, secret_singular,
+};
 
 /// How far the scanner looks ahead to decide whether something is a secret, in bytes.
 const LOOK: usize = 512;
@@ -65,11 +67,31 @@ impl ExportRedactor {
 
     fn object(&mut self, fields: Map<String, Value>) -> Map<String, Value> {
         let field = |(name, value): (String, Value)| {
-            let value =
-                if is_secret_field(&name, &value) { self.secret() } else { self.json(value) };
+            let value = match value {
+                Value::Array(_) | Value::Object(_) => match secret_singular(&name) {
+                    Some(name) => self.all_of(name, value),
+                    None => self.json(value),
+                },
+                value if is_secret_field(&name, &value) => self.secret(),
+                value => self.json(value),
+            };
             (self.text(&name), value)
         };
         fields.into_iter().map(field).collect()
+    }
+
+    /// A list or an object under a secret name: all that it holds is secret, but for its own names.
+    fn all_of(&mut self, name: &str, value: Value) -> Value {
+        match value {
+            Value::Array(items) => items.into_iter().map(|item| self.all_of(name, item)).collect(),
+            Value::Object(fields) => {
+                let field =
+                    |(own, value): (String, Value)| (self.text(&own), self.all_of(name, value));
+                Value::Object(fields.into_iter().map(field).collect())
+            }
+            value if is_secret_field(name, &value) => self.secret(),
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
+        }
     }
 
     fn secret(&mut self) -> Value {

@@ -216,3 +216,23 @@ proptest! {
         prop_assert!(clean.is_empty() == strip_ansi(&text).is_empty());
     }
 }
+
+#[test]
+fn lists_and_objects_under_a_secret_name_keep_only_their_names() {
+    let mut redactor = ExportRedactor::default();
+    let clean = redactor.json(json!({
+        "password": ["hunter2", {"old": "hunter1", "since": null, "pin": 12_345_678}],
+        "secrets": {"db": {"user": "u1", "is_on": true}, "none": ""},
+        "usage": {"input": [1, 2]},
+    }));
+    let mark = mark("secret");
+    assert_eq!(
+        clean,
+        json!({
+            "password": [mark, {"old": mark, "since": null, "pin": mark}],
+            "secrets": {"db": {"user": mark, "is_on": true}, "none": ""},
+            "usage": {"input": [1, 2]},
+        })
+    );
+    assert_eq!(redactor.count, 4);
+}

@@ -10,7 +10,8 @@ use super::job_output::{JobNews, job_state};
 use super::{BashArguments, MODEL_BYTES, binary, clean, shortened};
 use crate::domain::{JobEnd, ToolDisplay, ToolOutput, ToolStatus};
 use crate::tools::{
-    DetachedScript, ExitCause, JobSpec, JobStreams, SessionJob, ToolContext, ToolError,
+    DetachedScript, ExitCause, JobBelongings, JobSpec, JobStreams, SessionJob, ToolContext,
+    ToolError,
 };
 
 /// How long a start waits for a command that ends at once, so that its error is in the result.
@@ -35,6 +36,7 @@ pub(super) async fn start_job(
         search_path: None,
         scratch: None,
         time_limit: wanted.is_limited.then_some(wanted.timeout),
+        belongings: JobBelongings::default(),
     };
     let job = context.jobs.start(spec).await?;
     job.process.close_input().await;

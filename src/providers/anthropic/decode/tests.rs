@@ -220,3 +220,25 @@ proptest! {
         prop_assert_eq!(events_of(&chunks), events_of(&[&bytes]));
     }
 }
+
+#[test]
+fn what_is_kept_until_a_block_ends_is_limited() {
+    let error = |first: &Value, pieces: Box<dyn Iterator<Item = Value> + Send>| {
+        testing::error_of_endless(first, pieces, AnthropicDecoder::default())
+    };
+    let thinking = start(0, &json!({"type": "thinking", "thinking": "", "signature": ""}));
+    let long = || "s".repeat(1 << 20);
+    let signature = move |_| delta(0, &json!({"type": "signature_delta", "signature": long()}));
+    assert_eq!(error(&thinking, Box::new((0..15).map(signature))), None);
+    let end = error(&thinking, Box::new((0..17).map(signature))).unwrap();
+    assert!(end.contains("more than 16 MB"), "{end}");
+
+    let block = move |number| {
+        start(number, &json!({"type": "web_search_tool_result", "content": [{"text": long()}]}))
+    };
+    let end = error(&json!({"type": "ping"}), Box::new((0..17).map(block))).unwrap();
+    assert!(end.contains("more than 16 MB"), "{end}");
+    let small = |number| start(number, &json!({"type": "x", "content": vec![json!({}); 1000]}));
+    let end = error(&json!({"type": "ping"}), Box::new((0..600).map(small))).unwrap();
+    assert!(end.contains("too many parts"), "{end}");
+}

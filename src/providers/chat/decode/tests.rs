@@ -413,3 +413,26 @@ fn the_field_of_the_reasoning_is_noted() {
     assert_eq!(noted("\"reasoning_content\":\"hm\",\"reasoning\":\"hm\""), None);
     assert_eq!(noted("\"content\":\"hello\""), None);
 }
+
+#[test]
+fn what_is_kept_of_a_response_is_limited() {
+    let error = |count: usize, delta: &Value| {
+        let details = ReasoningDetailsMode::Kept;
+        let context = ChatRequestContext { details, ..ChatRequestContext::default() };
+        let piece = json!({"choices": [{"index": 0, "delta": delta}]});
+        let pieces = std::iter::repeat_n(piece.clone(), count);
+        testing::error_of_endless(&piece, pieces, ChatDecoder::new(context))
+    };
+    let detail = |text: &str, index: Value| json!({"reasoning_details": [{"type": "reasoning.text", "text": text, "index": index}]});
+    let long = "r".repeat(1 << 20);
+    assert_eq!(error(14, &detail(&long, json!(0))), None);
+    let nameless = json!({"tool_calls": [{"index": 0, "function": {"arguments": long}}]});
+    for delta in [detail(&long, json!(0)), nameless] {
+        let end = error(17, &delta).unwrap();
+        assert!(end.contains("more than 16 MB"), "{end}");
+    }
+    let mut empty = detail("", Value::Null);
+    empty["reasoning_details"] = vec![json!({"type": "x"}); 2000].into();
+    let end = error(200, &empty).unwrap();
+    assert!(end.contains("too many parts"), "{end}");
+}

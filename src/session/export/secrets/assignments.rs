@@ -73,9 +73,19 @@ fn fewest_digits(name: &str) -> usize {
     if says_password(name) { SHORTEST_VALUE } else { SHORTEST_TOKEN }
 }
 
-/// Whether a field in JSON holds a secret. A string there is always a value.
+/// Whether the name of a field in JSON says that it holds a secret.
+fn is_secret_field_name(name: &str) -> bool {
+    name.len() < LOOK && SecretNameKind::of(name).is_some()
+}
+
+/// The name, or that of one of them, if it says that a list or an object holds secrets.
+pub(super) fn secret_singular(name: &str) -> Option<&str> {
+    [Some(name), name.strip_suffix('s')].into_iter().flatten().find(|it| is_secret_field_name(it))
+}
+
+/// Whether a field in JSON is a secret. A string there is always a value.
 pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
-    let is_named = || name.len() < LOOK && SecretNameKind::of(name).is_some();
+    let is_named = || is_secret_field_name(name);
     match value {
         Value::String(text) => !text.is_empty() && is_named(),
         Value::Number(number) => number.to_string().len() >= fewest_digits(name) && is_named(),
@@ -87,7 +97,7 @@ pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
 /// argument.
 pub(super) fn is_secret_option(item: &Value) -> bool {
     let name = item.as_str().and_then(|text| text.strip_prefix("--"));
-    name.is_some_and(|name| name.len() < LOOK && SecretNameKind::of(name).is_some())
+    name.is_some_and(is_secret_field_name)
 }
 
 /// Whether an argument may be the value of the option before it, and is not redacted yet.
