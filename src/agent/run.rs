@@ -91,6 +91,7 @@ pub(super) async fn run(
     }
     gate.events.send(AgentEvent::ToolStarted { turn: gate.turn, call: call.clone() });
 
+    keep_scratch_private(gate);
     let tool_events = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
     let recorder = gate.recorder();
     let processes = match (place, &gate.escalation) {
@@ -103,7 +104,7 @@ pub(super) async fn run(
         processes,
         redactor: gate.redactor.clone(),
         search_path: ticket.search_path().map(ToOwned::to_owned),
-        scratch: gate.scratch.clone(),
+        scratch: gate.scratch.as_deref().map(|scratch| scratch.path().to_owned()),
         cwd: working_folder(&query),
     });
     let may_outlive = may_outlive(gate, plan, &ticket).await;
@@ -138,6 +139,7 @@ pub(super) async fn run(
         }
     };
     let elapsed = started.elapsed();
+    keep_scratch_private(gate);
     recorder.record_events(&call.id, &tool_events).await;
     if let Some(tracker) = tracker {
         // A stop does not wait for this scan.
@@ -150,6 +152,13 @@ pub(super) async fn run(
     let output = with_new_findings(gate, &changes, output).await;
     let output = without_keys(&gate.redactor, output);
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
+}
+
+/// Around each call: a command in the scratch folder is not asked about, and may have opened it to others.
+fn keep_scratch_private(gate: &ToolGate) {
+    if let Some(scratch) = &gate.scratch {
+        scratch.keep_private();
+    }
 }
 
 /// Whether the call's command may go on without its call, though nobody asks for it: where the user

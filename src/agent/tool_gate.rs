@@ -14,6 +14,7 @@ use crate::domain::{
 use crate::permissions::{PermissionQuery, ResolvedAccess, Workspace};
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
+use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{BlobStore, LogEntry, PermissionEntry};
 use crate::tools::{
@@ -57,8 +58,8 @@ pub(super) struct ToolGate {
     pub(super) jobs: CallJobs,
     pub(super) children: Arc<dyn ChildStarters>,
     pub(super) workspace: Arc<Workspace>,
-    /// The session's scratch folder, as a real path.
-    pub(super) scratch: Option<PathBuf>,
+    /// The session's scratch folder.
+    pub(super) scratch: Option<Arc<SessionScratch>>,
     pub(super) escalation: Option<SandboxInForce>,
     pub(super) permissions: Arc<PermissionState>,
     /// What a fork may not do, whatever the rules say.

@@ -1,6 +1,5 @@
 //! Makes the gate that the calls of a turn go through, from what the agent holds.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -52,7 +51,7 @@ impl Agent {
             jobs,
             children,
             workspace: Arc::new(workspace),
-            scratch: scratch_path.map(Path::to_owned),
+            scratch: scratch.clone(),
             escalation: self.setup.escalation.clone(),
             permissions: self.permissions.clone(),
             fork: self.setup.parent.as_ref().and_then(|parent| parent.fork),

@@ -25,7 +25,7 @@ pub use instructions::{
 };
 pub use prompt::{FIXED_PROMPT, own_prompt, system_prompt};
 pub use provider::{
-    ContextProvider, ContextProviderSetup, collect, escape_context_tags, providers,
+    ContextProvider, ContextProviderSetup, collect, escape_context_tags, escape_tags, providers,
 };
 pub use report::PromptReport;
 pub use static_notes::StaticText;

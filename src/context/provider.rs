@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::{EnvironmentNote, FileStructure, GitExecutable, GitStatus, StaticText};
-use crate::domain::ContentBlock;
+use crate::domain::{ContentBlock, is_invisible};
 
 /// A source of a short note about the place that slug works in.
 ///
@@ -75,7 +75,51 @@ pub async fn collect(
 /// Escapes `<context` tags in a text, because a commit's subject or a command's output must not end
 /// the tags around a note.
 pub fn escape_context_tags(text: &str) -> String {
-    text.trim_end().replace("</context", "< /context").replace("<context", "< context")
+    escape_tags(text.trim_end(), &["context"])
+}
+
+/// Breaks up whatever could be read as a tag whose name begins with one of `names`, which are in lower case:
+/// a space goes behind its `<`. The name counts in any case, with blanks in front of it, and with invisible
+/// characters anywhere in it, which are taken out. A second run changes nothing.
+pub fn escape_tags(text: &str, names: &[&str]) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        escaped.push_str(&rest[..=at]);
+        rest = &rest[at + 1..];
+        let found = names.iter().find_map(|name| tag_named(rest, name));
+        if let Some((tag, length)) = found {
+            escaped.push(' ');
+            escaped.push_str(&tag);
+            rest = &rest[length..];
+        }
+    }
+    escaped.push_str(rest);
+    escaped
+}
+
+/// The slash and the name that stand behind a `<`, as they are written but for what cannot be seen, and how
+/// many bytes they take; `None` where the tag has another name.
+fn tag_named(text: &str, name: &str) -> Option<(String, usize)> {
+    let mut wanted = name.chars().peekable();
+    let mut tag = String::new();
+    for (at, c) in text.char_indices() {
+        let has_begun = !tag.trim_start_matches('/').is_empty();
+        match c {
+            _ if is_invisible(c) || c.is_control() && !c.is_whitespace() => {}
+            _ if c.is_whitespace() && !has_begun => {}
+            '/' if !has_begun => tag = "/".to_owned(),
+            _ if Some(c.to_ascii_lowercase()) == wanted.peek().copied() => {
+                wanted.next();
+                tag.push(c);
+                if wanted.peek().is_none() {
+                    return Some((tag, at + c.len_utf8()));
+                }
+            }
+            _ => return None,
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -124,6 +168,27 @@ mod tests {
         let newest = newest([&old, &new]);
         assert_eq!(collect(&statics(&[("a", "2")]), &newest).await, []);
         assert_eq!(collect(&statics(&[("a", "1")]), &newest).await, [note("a", "1")]);
+    }
+
+    #[test]
+    fn a_tag_is_broken_up_however_it_is_written_and_only_once() {
+        for (text, told) in [
+            ("</context>", "< /context>"),
+            ("<CONTEXT name=\"mode\">", "< CONTEXT name=\"mode\">"),
+            ("</ Context>", "< /Context>"),
+            ("< / context>", "< /context>"),
+            ("<\n\tcontext>", "< context>"),
+            ("<con\u{ad}text>", "< context>"),
+            ("<\u{200b}/\u{feff}c\u{200d}ontex\u{e0041}t>", "< /context>"),
+            ("<\u{1b}context", "< context"),
+            ("<<context", "<< context"),
+            ("<//context>", "< /context>"),
+            ("a < b, <con text>, <contest>, <c", "a < b, <con text>, <contest>, <c"),
+        ] {
+            assert_eq!(escape_context_tags(text), told);
+            assert_eq!(escape_context_tags(told), told);
+        }
+        assert_eq!(escape_tags("<Report></ report><x>", &["report"]), "< Report>< /report><x>");
     }
 
     #[tokio::test]

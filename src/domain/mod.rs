@@ -86,7 +86,7 @@ pub use nearest::nearest;
 pub use no_proxy::is_exempt_from_proxy;
 pub use notice::{ContextWindow, NoticeLevel};
 pub use partial_diff::ExcludedHunks;
-pub use paths::{SCRATCH_VARIABLE, clean_path};
+pub use paths::{SCRATCH_VARIABLE, SYSTEM_FOLDERS, clean_path};
 pub use patterns::{RegexError, compile_regex, measured_regex, parse_glob};
 pub use plural::{grouped, pluralise};
 pub use price::{ModelPrice, TokenRate, TokenRates};

@@ -16,6 +16,8 @@ mod lsp;
 mod maintenance;
 mod mcp;
 mod no_model;
+#[cfg(test)]
+mod power_places_tests;
 mod print;
 mod questions;
 mod replay;

@@ -39,6 +39,8 @@ pub(super) struct RunContext {
     pub(super) notices: Vec<String>,
     /// The environment variables that count as configuration.
     pub(super) environment: ConfigEnvironment,
+    /// The file that `--config` names, an absolute path.
+    pub(super) named_config: Option<PathBuf>,
     /// The flag that stands for a yes to the question about the folder, in this run only.
     trusts_workspace: bool,
 }
@@ -64,6 +66,7 @@ impl RunContext {
             home,
             notices: narrowed.iter().map(ToString::to_string).collect(),
             environment: ConfigEnvironment::read(|name| process_privacy::variable(name))?,
+            named_config: cli.config.as_deref().and_then(|file| std::path::absolute(file).ok()),
             trusts_workspace: cli.trust_workspace,
         })
     }
@@ -77,6 +80,7 @@ impl RunContext {
             home: self.home.clone(),
             notices: self.notices.clone(),
             environment: self.environment.clone(),
+            named_config: self.named_config.clone(),
             trusts_workspace: self.trusts_workspace,
         }
     }
@@ -200,6 +204,10 @@ impl RunContext {
         let (home, slug_home) = (self.user_home.clone(), self.home.root().to_owned());
         let workspace =
             Workspace::new(self.cwd.clone(), self.added_folders.clone(), home, slug_home);
+        let workspace = match &self.named_config {
+            Some(file) => workspace.with_config_file(file),
+            None => workspace,
+        };
         let workspace = workspace.with_search_path(&std::env::var_os("PATH").unwrap_or_default());
         match project {
             ProjectSettingsTrust::Trusted => workspace.trusted(),

@@ -72,6 +72,10 @@ pub(super) fn establish(
         });
     }
     let sandbox = sandbox.with_work_in(run_context.cwd.clone());
+    let sandbox = match &run_context.named_config {
+        Some(file) => sandbox.with_config_file(file),
+        None => sandbox,
+    };
     // Problems with paths in the folder are reported before anything runs.
     let (read_rules, workspace) = (Arc::new(ReadRules::default()), run_context.workspace(project));
     read_rules.set(&SettingsFiles::read(&workspace, project).rules(&workspace));

@@ -30,6 +30,7 @@ mod programs;
 mod query;
 mod report;
 mod repository;
+mod rule_advice;
 mod rules;
 pub mod sandbox;
 mod search_path;
@@ -37,6 +38,7 @@ mod settings_text;
 pub mod shell;
 pub mod store;
 mod ticket;
+mod tool_names;
 mod words;
 mod wrappers;
 

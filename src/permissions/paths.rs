@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::disk;
-use crate::domain::clean_path;
+use crate::domain::{SYSTEM_FOLDERS, clean_path};
 
 use super::places::{self, ProtectionReason};
 use super::search_path::SearchPath;
@@ -126,6 +126,14 @@ impl Workspace {
         };
         let protected_links = ProtectedLinks::find(&workspace, &mut cache);
         Self { protected_links, ..workspace }
+    }
+
+    /// The same workspace in a run whose configuration is `file`, an absolute path, instead of the one in
+    /// slug's own folder.
+    pub fn with_config_file(mut self, file: &Path) -> Self {
+        let settings = self.slug_home.join("config.toml");
+        self.protected_links.add_settings(&clean_path(file), &settings);
+        self
     }
 
     /// The same workspace, which the user trusts.
@@ -300,7 +308,7 @@ impl Workspace {
     }
 
     fn protection_by_name(&self, path: &Path) -> Option<ProtectionReason> {
-        if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
+        if SYSTEM_FOLDERS.iter().any(|root| below(path, Path::new(root)).is_some()) {
             return Some(places::SYSTEM);
         }
         for home in &self.all_slug_homes {

@@ -152,6 +152,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place(".githooks/", Git, GIT),
     reserved(".pre-commit-config.yaml", Git, GIT),
     place(".hg/hgrc", Git, "what Mercurial runs"),
+    place(".agents/", Tooling, AGENT),
     place(".claude/", Tooling, AGENT),
     place(".cursor/", Tooling, AGENT),
     place(".gemini/", Tooling, AGENT),
@@ -274,7 +275,25 @@ pub(super) const AT_HOME: &[ProtectedPlace] = &[
     place(".local/share/applications/", StartUp, SERVICES),
     place(".cargo/env*", StartUp, SHELL),
     place(".emacs.d/", StartUp, EDITOR),
+    // Where slug itself takes skills, commands and agents from. Most are protected in every folder; here
+    // they are looked through for links, too.
+    place(".agents/skills/", Tooling, AGENT),
+    place(".claude/skills/", Tooling, AGENT),
+    place(".claude/commands/", Tooling, AGENT),
+    place(".claude/agents/", Tooling, AGENT),
+    place(".codex/prompts/", Tooling, AGENT),
+    place(".codex/agents/", Tooling, AGENT),
+    place(".gemini/commands/", Tooling, AGENT),
+    place(".config/opencode/command/", Tooling, AGENT),
+    place(".config/opencode/commands/", Tooling, AGENT),
+    place(".config/opencode/agent/", Tooling, AGENT),
+    place(".config/opencode/agents/", Tooling, AGENT),
+    // Its configuration and its plugins, which are programs.
+    place(".config/opencode/", Tooling, AGENT),
 ];
+
+/// Folders in slug's own folder that are looked through for links, as those of the home folder are.
+pub(super) const IN_SLUG_HOME: [&str; 3] = ["skills", "commands", "agents"];
 
 /// Each hidden file right in the home folder.
 const HIDDEN_AT_HOME: ProtectionReason = ProtectionReason::new(StartUp, OF_PROGRAMS);

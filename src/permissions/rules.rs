@@ -28,7 +28,9 @@ use super::file_family::{FileToolFamily, purpose};
 use super::index::{RuleIndex, RuleSubject};
 use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, PathPattern, RuleMatchKind};
+use super::rule_advice;
 use super::shell::{ShellWord, SimpleCommand};
+use super::tool_names::{is_server, own_name, parts};
 
 pub use super::file_family::FileEffect;
 
@@ -490,6 +492,9 @@ impl RuleSet {
             );
             self.warn(file, line, text);
         }
+        if let Some(text) = rule_advice::advice(rule) {
+            self.warn(file, line, text);
+        }
         let file = Some(file.to_owned());
         let source = RuleSource { rule: rule.trim().to_owned(), kind, file, line };
         self.push(PermissionRule { source, covers });
@@ -515,43 +520,12 @@ impl RuleSet {
     }
 }
 
-/// The tools that a rule may name in any case and with `-` and `_` in the name, as models may.
-const OWN_TOOLS: [&str; 11] = [
-    "Bash",
-    "Read",
-    "Edit",
-    "Write",
-    "Glob",
-    "Grep",
-    "MultiEdit",
-    "NotebookEdit",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-];
-
-/// The name by which slug knows a tool of its own.
-fn own_name(name: &str) -> Option<&'static str> {
-    let plain = name.replace(['-', '_'], "");
-    OWN_TOOLS.into_iter().find(|own| own.eq_ignore_ascii_case(&plain))
-}
-
-/// Whether a name is that of a server, `mcp__server`, which stands for all of its tools.
-fn is_server(name: &str) -> bool {
-    name.strip_prefix("mcp__").is_some_and(|server| !server.is_empty() && !server.contains("__"))
-}
-
 impl RuleCoverage {
     fn parse(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<Self, RuleError> {
         let rule = rule.trim();
         let fail = |why: String| RuleError { rule: rule.to_owned(), why };
-        let (tool, pattern) = match rule.split_once('(') {
-            Some((tool, rest)) => {
-                let pattern = rest.strip_suffix(')');
-                (tool, Some(pattern.ok_or_else(|| fail("its bracket is not closed".into()))?))
-            }
-            None => (rule, None),
-        };
+        let (tool, pattern) =
+            parts(rule).ok_or_else(|| fail("its bracket is not closed".into()))?;
         let name = tool.strip_suffix('*').filter(|_| tool.starts_with("mcp__")).unwrap_or(tool);
         let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {

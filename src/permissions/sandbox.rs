@@ -20,7 +20,9 @@ mod worktree;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{MaskedPath, MaskedPathKind, SandboxNetwork, SandboxProfile, ScanExtent};
+use crate::domain::{
+    MaskedPath, MaskedPathKind, SYSTEM_FOLDERS, SandboxNetwork, SandboxProfile, ScanExtent,
+};
 
 use super::paths::Workspace;
 use super::places::ProtectedPlaceKind::{Git, SlugSettings};
@@ -248,6 +250,13 @@ impl SandboxPolicy {
         Self { work, ..self }.with_linked_places()
     }
 
+    /// The same sandbox, where commands do not change `file` either, from which slug has its configuration.
+    pub fn with_config_file(mut self, file: &Path) -> Self {
+        let real = file.canonicalize().ok().filter(|real| real.starts_with(&self.dir));
+        self.linked.extend(real.map(|path| MaskedPath { path, kind: MaskedPathKind::File }));
+        self
+    }
+
     fn with_linked_places(self) -> Self {
         let (work, home) = (vec![self.work.clone()], self.home.clone());
         let workspace = Workspace::new(&self.dir, work, home, &self.slug_home);
@@ -280,7 +289,7 @@ impl SandboxPolicy {
         }
         let named = by_name(dir).is_some_and(|it| matches!(it.kind, SlugSettings | Git));
         let mut closed = self.secrets().chain(self.start_up().map(|(path, _)| path));
-        let system = ["/dev", "/proc", "/sys"].iter().any(|root| dir.starts_with(root));
+        let system = SYSTEM_FOLDERS.iter().any(|root| dir.starts_with(root));
         let holds_dir = |closed: PathBuf| {
             let real = closed.canonicalize();
             dir.starts_with(closed) || real.is_ok_and(|real| dir.starts_with(real))

@@ -155,6 +155,14 @@ impl SessionScratch {
         &self.path
     }
 
+    /// Gives the folder its mode again, which a command may have changed.
+    pub fn keep_private(&self) {
+        let mode = Mode::from_raw_mode(FOLDER_MODE);
+        if let Err(error) = rustix::fs::fchmod(&self.handle, mode) {
+            tracing::warn!(%error, folder = %self.path.display(), "the scratch folder keeps its mode");
+        }
+    }
+
     /// Removes the folder if nothing is in it, and the one around it if it was the last: most
     /// sessions never use theirs.
     pub fn remove_if_empty(&self) {
@@ -249,6 +257,21 @@ mod tests {
         let path = dir.path().canonicalize().unwrap();
         let root = ScratchRoot::in_folder(path.clone());
         (dir, path, root)
+    }
+
+    #[test]
+    fn a_folder_that_a_command_has_opened_to_others_is_closed_again() {
+        let (_dir, _, root) = temporary();
+        let folder = root.open("s1").unwrap();
+        for mode in [0o777, 0o750, 0o000, 0o1700] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            folder.keep_private();
+            assert_eq!(fs::metadata(folder.path()).unwrap().mode() & 0o7777, FOLDER_MODE);
+        }
+        // Where it is gone, nothing is made in its place.
+        fs::remove_dir(folder.path()).unwrap();
+        folder.keep_private();
+        assert!(!folder.path().exists());
     }
 
     #[test]

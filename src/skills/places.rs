@@ -108,6 +108,12 @@ impl PromptPlaces {
         places
     }
 
+    /// All folders from which skills and commands are taken, whether they are there or not.
+    #[cfg(test)]
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        self.all().into_iter().map(|place| place.folder).collect()
+    }
+
     /// The user's folders that hold skills, by their real paths: what is in them is read without a
     /// question.
     pub fn readable(&self) -> Vec<PathBuf> {

@@ -56,6 +56,19 @@ pub struct SubagentPlaces {
     pub project: Option<PathBuf>,
 }
 
+impl SubagentPlaces {
+    /// All folders from which types are taken, whether they are there or not.
+    #[cfg(test)]
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let below = |top: &PathBuf, folders: &[(&str, &str, bool)]| -> Vec<PathBuf> {
+            folders.iter().map(|(folder, ..)| top.join(folder)).collect()
+        };
+        let of_home = self.user_home.iter().flat_map(|home| below(home, &HOME_FOLDERS));
+        let of_project = self.project.iter().flat_map(|folder| below(folder, &FOLDERS));
+        of_home.chain(of_project).chain([self.slug_home.join("agents")]).collect()
+    }
+}
+
 /// What there is to start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSubagents {
@@ -81,7 +94,10 @@ pub fn read_subagents(places: &SubagentPlaces) -> FoundSubagents {
     let (mut types, mut warnings) = (Vec::new(), Vec::new());
     for (path, is_named) in files {
         match read_file(&path, is_named) {
-            Ok(kind) => types.push(kind),
+            Ok((kind, doubts)) => {
+                types.push(kind);
+                warnings.extend(doubts.iter().map(|it| format!("In {}: {it}.", path.display())));
+            }
             Err(SkippedFile::Document) => {}
             Err(SkippedFile::Broken(why)) => {
                 warnings.push(format!("The agent in {} is left out: {why}.", path.display()));
@@ -110,9 +126,10 @@ pub fn project_agent_files(folder: &Path) -> Vec<PathBuf> {
 /// What the question about trust says of a file.
 pub fn summary_line(path: &Path, text: &str) -> String {
     match read_text_as(path, text, names_agent(path)) {
-        Ok(kind) => {
+        Ok((kind, _)) => {
             let tools = match (&kind.tools.only, kind.is_read_only) {
                 (_, true) => "reads only".to_owned(),
+                (Some(only), false) if only.is_empty() => "no tools".to_owned(),
                 (Some(only), false) => only.join(", "),
                 (None, false) => "all tools".to_owned(),
             };
@@ -128,19 +145,22 @@ fn names_agent(path: &Path) -> bool {
     FOLDERS.iter().any(|(folder, _, is_named)| *is_named && path.starts_with(folder))
 }
 
-fn read_file(path: &Path, is_named: bool) -> Result<SubagentType, SkippedFile> {
+/// A type, and what slug cannot hold of it as it is written.
+type ReadSubagent = (SubagentType, Vec<String>);
+
+fn read_file(path: &Path, is_named: bool) -> Result<ReadSubagent, SkippedFile> {
     let text =
         read_text(path, MAX_BYTES).map_err(|error| SkippedFile::Broken(error.to_string()))?;
     let text = text.ok_or(SkippedFile::Document)?;
-    let kind = read_text_as(path, &text, is_named)?;
-    Ok(SubagentType { file: Some(path.to_owned()), ..kind })
+    let (kind, warnings) = read_text_as(path, &text, is_named)?;
+    Ok((SubagentType { file: Some(path.to_owned()), ..kind }, warnings))
 }
 
-fn read_text_as(path: &Path, text: &str, is_named: bool) -> Result<SubagentType, SkippedFile> {
+fn read_text_as(path: &Path, text: &str, is_named: bool) -> Result<ReadSubagent, SkippedFile> {
     let text = strip_invisible(text).text;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let mut kind = match path.extension().is_some_and(|extension| extension == "toml") {
-        true => codex_file::read(&text)?,
+    let (mut kind, warnings) = match path.extension().is_some_and(|it| it == "toml") {
+        true => (codex_file::read(&text)?, Vec::new()),
         false => markdown_file::read(&text, stem.as_deref().filter(|_| is_named))?,
     };
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | ' ');
@@ -149,7 +169,7 @@ fn read_text_as(path: &Path, text: &str, is_named: bool) -> Result<SubagentType,
     }
     let description = kind.description.split_whitespace().collect::<Vec<_>>().join(" ");
     kind.description = description.chars().take(MAX_DESCRIPTION).collect();
-    Ok(kind)
+    Ok((kind, warnings))
 }
 
 /// The files below a folder, in the order of their names.

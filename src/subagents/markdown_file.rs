@@ -9,19 +9,17 @@ use crate::skills::PromptFrontmatter;
 
 use super::definition::{SubagentType, ToolSelection};
 use super::files::SkippedFile;
+use super::opencode_permission;
 
 /// The longest deadline, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
 
-/// What `permission` of opencode forbids by one word.
-const FORBIDDEN: &[(&str, &[&str])] = &[
-    ("edit", &["Edit", "Write", "NotebookEdit"]),
-    ("bash", &["Bash"]),
-    ("webfetch", &["WebFetch", "WebSearch"]),
-];
-
-/// Reads such a file. `name` is the name that the file gives an agent whose head has none.
-pub(super) fn read(text: &str, name: Option<&str>) -> Result<SubagentType, SkippedFile> {
+/// Reads such a file, and says what in it slug cannot hold. `name` is the name that the file gives an agent
+/// whose head has none.
+pub(super) fn read(
+    text: &str,
+    name: Option<&str>,
+) -> Result<(SubagentType, Vec<String>), SkippedFile> {
     let head = PromptFrontmatter::read(text.strip_prefix('\u{feff}').unwrap_or(text));
     let name = head.text("name").or_else(|| name.map(str::to_owned));
     let Some(name) = name.filter(|_| !head.fields.is_empty()) else {
@@ -34,7 +32,8 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<SubagentType, Skipp
         return Err(SkippedFile::Broken("it has no `description`".to_owned()));
     };
     let mut kind = SubagentType::new(&name, &description);
-    kind.tools = tools(&head)?;
+    let mut warnings = Vec::new();
+    kind.tools = tools(&head, &mut warnings)?;
     let body = head.body.trim();
     kind.instructions =
         head.text("prompt").filter(|_| body.is_empty()).unwrap_or_else(|| body.to_owned());
@@ -54,7 +53,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<SubagentType, Skipp
     if let Some(minutes) = number(&head, &["deadline_minutes"])? {
         kind.deadline = Duration::from_secs((u64::from(minutes) * 60).clamp(60, LONGEST));
     }
-    Ok(kind)
+    Ok((kind, warnings))
 }
 
 /// The model of a file. A family of one provider's says nothing on another's server, so such a name
@@ -88,8 +87,29 @@ fn number(head: &PromptFrontmatter, keys: &[&str]) -> Result<Option<u32>, Skippe
     }
 }
 
-fn tools(head: &PromptFrontmatter) -> Result<ToolSelection, SkippedFile> {
+/// The tools of a head. What cannot be held as it is written is taken away whole, with a warning.
+fn tools(
+    head: &PromptFrontmatter,
+    warnings: &mut Vec<String>,
+) -> Result<ToolSelection, SkippedFile> {
     let mut selection = ToolSelection::default();
+    let mut whole = |listed: Vec<String>, left_out: &mut Vec<String>| -> Vec<String> {
+        let name = |written: String| match written.split_once('(') {
+            None => Some(written),
+            Some((name, pattern)) if is_any(pattern.trim_end_matches(')')) => {
+                Some(name.trim().to_owned())
+            }
+            Some((name, _)) => {
+                warnings.push(format!(
+                    "the agent has no {}, because slug cannot hold it to `{written}`",
+                    name.trim()
+                ));
+                left_out.push(name.trim().to_owned());
+                None
+            }
+        };
+        listed.into_iter().filter_map(name).collect()
+    };
     match head.fields.get("tools") {
         None => {}
         Some(Value::Object(table)) => {
@@ -101,18 +121,21 @@ fn tools(head: &PromptFrontmatter) -> Result<ToolSelection, SkippedFile> {
             if listed.is_empty() {
                 return Err(SkippedFile::Broken("its list of `tools` is empty".to_owned()));
             }
+            let listed = whole(listed, &mut selection.without);
             selection.only = Some(listed).filter(|listed| listed != &["*"]);
         }
     }
     for name in ["disallowedTools", "disallowed_tools"] {
-        selection.without.extend(head.words(name));
+        let listed = whole(head.words(name), &mut selection.without);
+        selection.without.extend(listed);
     }
-    if let Some(Value::Object(table)) = head.fields.get("permission") {
-        for (what, tools) in FORBIDDEN {
-            if table.get(*what).and_then(Value::as_str) == Some("deny") {
-                selection.without.extend(tools.iter().map(|tool| (*tool).to_owned()));
-            }
-        }
-    }
-    Ok(selection)
+    Ok(match head.fields.get("permission") {
+        Some(permission) => opencode_permission::narrow(selection, permission, warnings),
+        None => selection,
+    })
+}
+
+/// Whether the pattern behind a tool's name stands for all of its calls.
+fn is_any(pattern: &str) -> bool {
+    matches!(pattern.trim(), "" | "*" | "**" | ":*")
 }

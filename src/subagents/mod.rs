@@ -8,6 +8,7 @@ mod codex_file;
 mod definition;
 mod files;
 mod markdown_file;
+mod opencode_permission;
 #[cfg(test)]
 mod tests;
 

@@ -52,9 +52,11 @@ fn files_of_four_agents_are_read() {
          deadline_minutes: 5\nbackground: true\n---\n",
     );
     let found = read(folder.path());
-    assert_eq!(found.warnings, Vec::<String>::new());
+    let [warning] = &*found.warnings else { panic!("{:?}", found.warnings) };
+    assert!(warning.contains("no Bash") && warning.contains("critic.md"), "{warning}");
     let critic = kind(&found, "critic");
-    assert_eq!(critic.tools.only, names(&["Read", "Bash(git *)"]));
+    assert_eq!(critic.tools.only, names(&["Read"]));
+    assert_eq!(critic.tools.without, ["Bash"]);
     assert_eq!((critic.model.as_deref(), critic.effort), (None, Some(ReasoningEffort::High)));
     assert_eq!(critic.description, "Reviews code. Use it: often.");
     assert_eq!(critic.instructions, "Be strict.");
@@ -66,6 +68,48 @@ fn files_of_four_agents_are_read() {
     let mine = kind(&found, "mine");
     assert_eq!((mine.budget.tokens, mine.rounds), (Some(200_000), 7));
     assert_eq!((mine.deadline.as_secs(), mine.in_background), (300, true));
+}
+
+type ListedNames = &'static [&'static str];
+
+#[test]
+fn what_a_file_denies_is_taken_and_what_cannot_be_held_is_not_given() {
+    let gone = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let bash: ListedNames = &["Bash", "BashOutput", "KillBash"];
+    let all = None;
+    let cases: [(&str, Option<ListedNames>, ListedNames, &str); 15] = [
+        ("permission: {bash: {\"*\": deny}}", all, bash, ""),
+        ("permission: {bash: {\"*\": deny, \"git *\": allow}}", all, bash, "permission.bash"),
+        ("permission: {bash: {\"rm *\": deny, \"*\": allow}}", all, bash, "permission.bash"),
+        ("permission: {bash: {\"*\": ask, \"git *\": allow}}", all, &[], ""),
+        ("permission: {\"*\": deny, read: allow}", Some(&["read"]), &[], ""),
+        ("permission: {read: allow, \"*\": deny}", Some(&[]), &[], ""),
+        ("permission: {bash: deny, \"*\": allow}", all, bash, ""),
+        ("permission: deny", Some(&[]), &[], ""),
+        ("permission: allow", all, &[], ""),
+        (
+            "permission: {task: deny, \"files_*\": deny}",
+            all,
+            &["task", "files_*", "mcp__files_*"],
+            "",
+        ),
+        ("tools: Read, Bash\npermission: {\"*\": deny, read: ask}", Some(&["Read"]), &[], ""),
+        ("tools: Read, Bash(git *)", Some(&["Read"]), &["Bash"], "Bash(git *)"),
+        ("tools: Read, Bash(*)", Some(&["Read", "Bash"]), &[], ""),
+        ("tools: Bash, Bash(git *)", Some(&["Bash"]), &["Bash"], "Bash(git *)"),
+        ("disallowedTools: Bash(rm *), Write", all, &["Bash", "Write"], "Bash(rm *)"),
+    ];
+    for (head, only, without, warned) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("---\ndescription: d\n{head}\n---\nDo it.\n");
+        put(folder.path(), "project/.opencode/agent/x.md", &text);
+        let found = read(folder.path());
+        let tools = &kind(&found, "x").tools;
+        assert_eq!(tools.only, only.map(gone), "{head}");
+        assert_eq!(tools.without, gone(without), "{head}");
+        assert_eq!(found.warnings.len(), usize::from(!warned.is_empty()), "{:?}", found.warnings);
+        assert!(found.warnings.iter().all(|it| it.contains(warned)), "{:?}", found.warnings);
+    }
 }
 
 #[test]

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
 use super::ports::lock;
-use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, VisitedFolders, hidden_note};
+use super::walk::{
+    self, FileWalk, SearchRoot, SkippedEntries, VisitedFolders, hidden_note, system_note,
+};
 use super::{
     Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles,
     truncation,
@@ -213,7 +215,8 @@ fn format_result(matches: GlobMatches, pattern: &str, context: &ToolContext) -> 
     } else if count > MOST {
         text.push_str(&format!("\n[{} more; narrow the pattern]", count - MOST));
     }
-    let SkippedEntries { unreadable, hidden, ignored_folders, ignored_files, too_deep } = passed;
+    let SkippedEntries { unreadable, hidden, ignored_folders, ignored_files, too_deep, of_system } =
+        passed;
     let counted = |count: u64, what: &str| {
         (count > 0).then(|| truncation::pluralise(count, what)).into_iter()
     };
@@ -230,7 +233,7 @@ fn format_result(matches: GlobMatches, pattern: &str, context: &ToolContext) -> 
         let places = truncation::pluralise(unreadable, "place");
         text.push_str(&format!("\n[{places} could not be looked into]"));
     }
-    if let Some(note) = hidden_note(hidden) {
+    for note in hidden_note(hidden).into_iter().chain(system_note(of_system)) {
         text.push_str(&format!("\n{note}"));
     }
     let folders = found.iter().filter(|it| it.is_folder).count() as u64;

@@ -1,8 +1,8 @@
 //! Walks the files below a folder, for Glob and Grep.
 //!
 //! It honours .gitignore and .ignore files, inside a repository or not, and includes hidden files,
-//! but not `.git`. It follows no links below its start, leaves out what a deny rule hides, and
-//! stops when the call is cancelled.
+//! but not `.git`. It follows no links below its start, leaves out what a deny rule hides and, unless it
+//! begins there, the running system, and stops when the call is cancelled.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use crate::disk::IgnoreFiles;
+use crate::domain::SYSTEM_FOLDERS;
 
 use super::{ToolContext, ToolError, off_thread, paths};
 
@@ -37,6 +38,8 @@ pub(super) struct SkippedEntries {
     pub ignored_files: u64,
     /// Folders that are deeper than the walk goes.
     pub too_deep: u64,
+    /// `/proc` and the like, which the gate asks about when a call names them.
+    pub of_system: u64,
 }
 
 /// Which entries a walk visits, beside files and links.
@@ -94,12 +97,17 @@ impl FileWalk {
         if let Some(types) = self.types {
             builder.types(types);
         }
+        let of_system = system_folders_below(&self.root);
         let (is_hidden, is_wanted, counts) = (self.is_hidden, self.is_wanted, passed.clone());
         builder.filter_entry(move |entry| {
             if entry.depth() == 0 {
                 return true;
             }
             if entry.file_name() == ".git" {
+                return false;
+            }
+            if of_system.iter().any(|folder| folder == entry.path()) {
+                counts.of_system.fetch_add(1, Ordering::Relaxed);
                 return false;
             }
             let is_ignored = !ignore_files.takes(entry);
@@ -149,6 +157,7 @@ impl FileWalk {
             ignored_folders: passed.ignored_folders.load(Ordering::Relaxed),
             ignored_files: passed.ignored_files.load(Ordering::Relaxed),
             too_deep: too_deep.into_inner(),
+            of_system: passed.of_system.load(Ordering::Relaxed),
         }
     }
 }
@@ -159,6 +168,26 @@ struct PassedCounts {
     hidden: AtomicU64,
     ignored_folders: AtomicU64,
     ignored_files: AtomicU64,
+    of_system: AtomicU64,
+}
+
+/// The folders of the running system that a walk from `root` would come to, as it would name them; none
+/// where it begins in one.
+fn system_folders_below(root: &Path) -> Vec<PathBuf> {
+    let Ok(real) = root.canonicalize() else { return Vec::new() };
+    let below = |folder: &str| {
+        let rest = Path::new(folder).strip_prefix(&real).ok()?;
+        (rest != Path::new("")).then(|| root.join(rest))
+    };
+    SYSTEM_FOLDERS.into_iter().filter_map(below).collect()
+}
+
+/// The note for a result about the folders of the running system that a walk left out.
+pub(super) fn system_note(left_out: u64) -> Option<String> {
+    let folders = SYSTEM_FOLDERS.join(", ");
+    (left_out > 0).then(|| {
+        format!("[the running system is left out ({folders}); search there by its own path]")
+    })
 }
 
 /// The note for a result about what deny rules hide; `None` where they hide nothing.
@@ -200,5 +229,48 @@ pub(super) async fn root(
             Err(paths::missing(context, path, advice).await)
         }
         Err(error) => Err(ToolError(format!("Cannot look at {}: {error}.", shown()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_leaves_the_running_system_out_unless_it_begins_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("all");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        let named = |root: &Path| SYSTEM_FOLDERS.map(|it| root.join(&it[1..]));
+        assert_eq!(system_folders_below(Path::new("/")), named(Path::new("/")));
+        assert_eq!(system_folders_below(&link), named(&link), "as the walk names them");
+        for root in [Path::new("/proc"), Path::new("/proc/self"), folder.path()] {
+            assert_eq!(system_folders_below(root), Vec::<PathBuf>::new(), "{root:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_of_the_running_system_is_counted_and_not_visited() {
+        let walk = |root: &str| {
+            let visited = std::sync::Mutex::new(Vec::new());
+            let walk = FileWalk {
+                root: root.into(),
+                levels: Some(1),
+                types: None,
+                folders: VisitedFolders::All,
+                is_wanted: Arc::new(|_| true),
+                is_hidden: Arc::new(|_| false),
+                cancel: CancellationToken::new(),
+            };
+            let passed = walk.each(|entry| visited.lock().unwrap().push(entry.into_path()));
+            (passed.of_system, visited.into_inner().unwrap())
+        };
+        let (left_out, visited) = walk("/");
+        let there = SYSTEM_FOLDERS.iter().filter(|folder| Path::new(folder).is_dir()).count();
+        assert!(there > 0 && left_out == there as u64, "{left_out}");
+        let is_of_system = |path: &PathBuf| SYSTEM_FOLDERS.iter().any(|it| path == Path::new(it));
+        assert!(!visited.is_empty() && !visited.iter().any(is_of_system), "{visited:?}");
+        let (left_out, visited) = walk("/dev");
+        assert!(left_out == 0 && !visited.is_empty(), "{visited:?}");
     }
 }

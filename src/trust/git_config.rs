@@ -30,27 +30,81 @@ const PLAIN: [(&str, &[&str]); 4] = [
     ("user", &["name", "email"]),
 ];
 
+/// What git would run or obey in the repository that a folder is in, each file with its lines. Files are
+/// relative to the folder.
+pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
+    let repository = folder.ancestors().enumerate().find(|(_, it)| looks_like_repository(it));
+    let Some((levels, top)) = repository else { return Vec::new() };
+    let git: PathBuf = top.join(".git");
+    let up: PathBuf = std::iter::repeat_n("..", levels).collect();
+    let told = |name: &str, line: &str| (up.join(name), vec![line.to_owned()]);
+    // A `.git` that is a file or a link names another place, and a folder that is a repository itself is
+    // one that somebody has made so.
+    if !git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+        let name = if git.symlink_metadata().is_ok() { ".git" } else { "HEAD" };
+        return vec![told(name, "makes git obey a repository that is not the folder's own .git")];
+    }
+    let mut found = Vec::new();
+    for (name, line) in [
+        (".git/config.worktree", "git obeys it as its configuration"),
+        (".git/info/attributes", "says which files git passes through programs"),
+        (".git/commondir", "makes git obey another repository"),
+    ] {
+        if top.join(name).exists() {
+            found.push(told(name, line));
+        }
+    }
+    if has_git_hooks(&git) {
+        found.extend(git_hooks(&git).iter().map(|name| told(name, "git runs it")));
+    }
+    match read_text(&git.join("config"), MAX_CONFIG) {
+        Ok(Some(text)) => {
+            let lines = unknown_lines(&text);
+            if !lines.is_empty() {
+                found.push((up.join(".git/config"), lines));
+            }
+        }
+        Ok(None) | Err(_) => found.push(told(".git/config", "cannot be read; git may obey it")),
+    }
+    found
+}
+
 /// Whether nothing that git reads for this folder could make it run anything: there is no
 /// repository, or one as a fresh clone has it.
 pub fn is_plain(folder: &Path) -> bool {
-    match folder.ancestors().find(|folder| looks_like_repository(folder)) {
-        Some(found) => {
-            let git: PathBuf = found.join(".git");
-            // A `.git` that is a file or a link names another place, and a folder that is a
-            // repository itself is one that somebody has made so.
-            let is_own = git.symlink_metadata().is_ok_and(|it| it.is_dir());
-            is_own
-                && !git.join("config.worktree").exists()
-                && !git.join("info/attributes").exists()
-                && !git.join("commondir").exists()
-                && !has_git_hooks(&git)
-                && match read_text(&git.join("config"), MAX_CONFIG) {
-                    Ok(Some(text)) => text.lines().try_fold("", plain_line).is_some(),
-                    Ok(None) | Err(_) => false,
-                }
-        }
-        None => true,
+    powers(folder).is_empty()
+}
+
+/// The hooks of a repository that has some, or else the folder in which nobody can look for them.
+fn git_hooks(git: &Path) -> Vec<String> {
+    let entries = git.join("hooks").read_dir().into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names
+        .filter(|name| !name.ends_with(".sample"))
+        .map(|name| format!(".git/hooks/{name}"))
+        .collect();
+    names.sort();
+    if names.is_empty() {
+        names.push(".git/hooks".to_owned());
     }
+    names
+}
+
+/// The lines of a configuration that are not known to be harmless, each with the section above it.
+fn unknown_lines(text: &str) -> Vec<String> {
+    let (mut section, mut lines) = ("", Vec::new());
+    for line in text.lines() {
+        match plain_line(section, line) {
+            Some(now) => section = now,
+            None => {
+                if line.trim_start().starts_with('[') {
+                    section = "";
+                }
+                lines.push(format!("git obeys: {}", line.trim()));
+            }
+        }
+    }
+    lines
 }
 
 fn looks_like_repository(folder: &Path) -> bool {
@@ -119,6 +173,33 @@ mod tests {
         ] {
             assert!(!is_plain(repository(&format!("{CLONE}{line}\n")).path()), "{line}");
         }
+    }
+
+    #[test]
+    fn what_git_would_run_or_obey_is_named() {
+        let folder = repository(&format!(
+            "{CLONE}[filter \"x\"]\n\tclean = ./evil\n[core]\n\tbare = false\n"
+        ));
+        std::fs::create_dir_all(folder.path().join(".git/hooks")).unwrap();
+        for hook in ["pre-commit", "post-checkout", "pre-push.sample"] {
+            std::fs::write(folder.path().join(".git/hooks").join(hook), "").unwrap();
+        }
+        let shown = |folder: &Path| {
+            let all = powers(folder).into_iter();
+            all.map(|(path, lines)| (path.display().to_string(), lines)).collect::<Vec<_>>()
+        };
+        let lines = |lines: &[&str]| lines.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let (hook, clean) = (lines(&["git runs it"]), "git obeys: clean = ./evil");
+        let expected = [
+            (".git/hooks/post-checkout".to_owned(), hook.clone()),
+            (".git/hooks/pre-commit".to_owned(), hook),
+            (".git/config".to_owned(), lines(&["git obeys: [filter \"x\"]", clean])),
+        ];
+        assert_eq!(shown(folder.path()), expected);
+        let below = folder.path().join("src/deep");
+        std::fs::create_dir_all(&below).unwrap();
+        let above = expected.map(|(path, lines)| (format!("../../{path}"), lines));
+        assert_eq!(shown(&below), above);
     }
 
     #[test]

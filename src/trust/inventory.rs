@@ -49,7 +49,7 @@ pub struct InventoryItem {
 pub enum InventoryItemKind {
     /// Permission rules.
     Settings,
-    /// Commands that run on set events, and texts for the model.
+    /// Commands that run on set events, and texts for the model. In a question, what git runs or obeys, too.
     Hooks,
     /// Keys of the configuration.
     Configuration,

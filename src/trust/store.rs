@@ -15,7 +15,7 @@ use crate::platform::paths::replace_private;
 
 use super::diff::{self, ShownLines, TrustQuestionFile};
 use super::git_config;
-use super::inventory::{InventoryItem, inventory, privileged_files};
+use super::inventory::{InventoryItem, InventoryItemKind, inventory, privileged_files};
 
 /// The user's stored answers.
 #[derive(Debug, Clone)]
@@ -135,7 +135,10 @@ impl TrustStore {
     pub fn question(&self, folder: &Path) -> Result<TrustQuestion, TrustError> {
         // The hashes come first: what changes between the two looks is asked about again.
         let mut now = TrustFolderSnapshot::look(folder)?;
-        let items = inventory(&now.path, self.home.as_deref());
+        let mut items = inventory(&now.path, self.home.as_deref());
+        let of_git =
+            |(path, lines)| InventoryItem { path, kinds: vec![InventoryItemKind::Hooks], lines };
+        items.extend(git_config::powers(&now.path).into_iter().map(of_git));
         now.shown = diff::shown_lines(&items);
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();

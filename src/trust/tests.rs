@@ -42,6 +42,29 @@ fn a_folder_is_unknown_until_it_is_granted_and_after_it_is_forgotten() {
     assert_eq!(env.store().status(&env.project), TrustStatus::Unknown);
 }
 
+/// What runs by a yes is shown, also where slug itself has no settings.
+#[test]
+fn the_question_names_hooks_of_git_and_what_its_configuration_runs() {
+    let env = test_env();
+    assert_eq!(env.store().question(&env.project).unwrap().items().len(), 0);
+    env.write(".git/config", "[core]\n\tbare = false\n[filter \"x\"]\n\tclean = ./evil\n");
+    env.write(".git/hooks/pre-commit", "./evil");
+    let question = env.store().question(&env.project).unwrap();
+    let shown: Vec<String> = question
+        .items()
+        .iter()
+        .flat_map(|item| item.lines.iter().map(move |(_, line)| (item, line)))
+        .map(|(item, line)| format!("{} {}: {line}", item.path.display(), item.words()))
+        .collect();
+    let programs = "programs that slug would run";
+    let expected = [
+        format!(".git/hooks/pre-commit {programs}: git runs it"),
+        format!(".git/config {programs}: git obeys: [filter \"x\"]"),
+        format!(".git/config {programs}: git obeys: clean = ./evil"),
+    ];
+    assert_eq!(shown, expected);
+}
+
 #[test]
 fn s60_trust_is_not_inherited_and_the_widest_folders_are_refused() {
     let env = test_env();

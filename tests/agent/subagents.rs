@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde_json::{Value, json};
-use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
+use slug_code::agent::{AgentCommand, AgentEvent, AgentProvider, InitialSession, Interactivity};
 use slug_code::domain::{
     AgentBudgets, AgentId, ApprovalAnswer, ContentBlock, MessageRole, PermissionMode,
     RequestSource, SubagentState, SubagentSummary, TokenUsage, ToolStatus, UsageBudget,
@@ -15,10 +15,12 @@ use slug_code::providers::{
     ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent,
 };
 use slug_code::session::{LogEntry, LogRecord, MessageEntry, TurnOutcome};
-use slug_code::subagents::{SubagentPlaces, read_subagents};
+use slug_code::subagents::{SubagentPlaces, SubagentType, SubagentTypes, read_subagents};
 use tokio_util::sync::CancellationToken;
 
-use super::fakes::{ScriptedEvent, ScriptedStream, calls, failure, play, words};
+use super::fakes::{
+    FakeModelList, ScriptedEvent, ScriptedProvider, ScriptedStream, calls, failure, play, words,
+};
 use super::test_agent::{AgentFixture, TestAgent};
 use super::windowed_model::whole_text;
 
@@ -245,6 +247,51 @@ async fn a_child_has_the_model_that_its_call_or_its_type_names() {
     assert_eq!(model.requests_with("PARENT")[0].model, "test-model");
     assert_eq!(stands(&agent, "c1").model.as_deref(), Some("small-model"));
     agent.close().await;
+}
+
+/// The model does not choose who gets the conversation; the user does, in the file of a type.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_type_and_no_call_names_a_model_of_another_provider() {
+    for (order, provider) in [
+        (json!({"model": "other/small"}), None),
+        (json!({"model": "other/small", "subagent_type": "far"}), None),
+        (json!({"model": "test/small-model", "subagent_type": "far"}), Some("test")),
+        (json!({"subagent_type": "far"}), Some("other")),
+    ] {
+        let call = start("c1", "CHILD", &order);
+        let (fixture, model) = scripted(
+            AgentFixture::in_mode(PermissionMode::Yolo),
+            &[("PARENT", &[calls(&[call]), words("Done.")]), ("CHILD", &[words("Report.")])],
+        );
+        let other = Arc::new(ScriptedProvider::new(FakeModelList::Named(vec!["big", "small"])));
+        other.reply(words("Report."));
+        let far = SubagentType {
+            name: "far".into(),
+            model: Some("other/big".into()),
+            ..SubagentTypes::default().get(None).unwrap().clone()
+        };
+        let there = AgentProvider {
+            name: "other".into(),
+            provider: other.clone(),
+            model: Some("big".into()),
+            max_tokens: None,
+            window: 100_000,
+            effort: None,
+        };
+        let fixture = AgentFixture {
+            others: vec![there],
+            subagents: SubagentTypes::with(vec![far]),
+            ..fixture
+        };
+        let mut agent = open(&fixture).await;
+        agent.turn("PARENT").await;
+        let (result, status) = agent.result("c1");
+        assert_eq!(status == ToolStatus::Done, provider.is_some(), "{order}: {result}");
+        assert_eq!(model.requests_with("CHILD").len(), usize::from(provider == Some("test")));
+        assert_eq!(other.requests().len(), usize::from(provider == Some("other")), "{order}");
+        assert!(provider.is_some() || result.contains("test/NAME"), "{result}");
+        agent.close().await;
+    }
 }
 
 /// Complaint 8: the rules of the parent hold, and so does plan mode.
@@ -479,7 +526,8 @@ async fn an_agent_file_narrows_tools_rounds_and_instructions() {
         project: Some(fixture.work.clone()),
     };
     let found = read_subagents(&places);
-    assert_eq!(found.warnings, Vec::<String>::new());
+    let [warning] = &*found.warnings else { panic!("{:?}", found.warnings) };
+    assert!(warning.contains("`Grep(x)`"), "{warning}");
     let call = start("c1", "CHILD", &json!({"subagent_type": "scout"}));
     let look = |id: &'static str| calls(&[(id, "Read", json!({"file_path": "a"}))]);
     let (fixture, model) = scripted(
@@ -493,7 +541,7 @@ async fn an_agent_file_narrows_tools_rounds_and_instructions() {
     agent.turn("PARENT").await;
     let request = &model.requests_with("CHILD")[0];
     let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["Read", "Grep"]);
+    assert_eq!(names, ["Read"]);
     assert!(request.system.starts_with("You are a scout."), "{}", request.system);
     assert_eq!(stands(&agent, "c1").state, SubagentState::OutOfRounds);
     agent.close().await;

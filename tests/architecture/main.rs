@@ -250,7 +250,8 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("src/permissions/meaning.rs", "rules as they are written"),
     ("src/permissions/pattern.rs", "the rule that is offered"),
     ("src/permissions/rules.rs", "rules as they are written"),
-    ("src/subagents/markdown_file.rs", "what files of opencode forbid by one word"),
+    ("src/permissions/tool_names.rs", "rules as they are written"),
+    ("src/subagents/opencode_permission.rs", "the names of opencode's tools"),
 ];
 
 /// Who shows, records or decides about a call goes by the kind of its tool and by what it touches.

@@ -506,13 +506,20 @@ async fn a_login_that_is_refused_forged_or_of_another_leaves_nothing() {
     assert_eq!(error, "The server refused the login: You said no.");
     // Whatever else asks at the way back is told nothing.
     let port = way_back.clone();
+    let (_, back, _) = browse(login.address()).await;
     let (answer, ()) = tokio::join!(login.browser(), async {
-        for wrong in ["/favicon.ico", "/", "/callback?code=1", "/callback", "/other?code=1&state=2"]
-        {
+        for wrong in [
+            "/favicon.ico",
+            "/",
+            "/callback?code=1",
+            "/callback",
+            "/other?code=1&state=2",
+            "/callback?error=x&state=1",
+        ] {
             let address = port.replace("/callback", wrong);
             assert_eq!(browse(&address).await.0, "HTTP/1.1 404 Not Found", "{wrong}");
         }
-        browse(&format!("{port}?error=x&state=1")).await;
+        browse(&back.unwrap()).await;
     });
     assert!(login.finish(&answer.unwrap()).await.is_err());
     assert_eq!(login_files(&env.home), Vec::<std::path::PathBuf>::new());

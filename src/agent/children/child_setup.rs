@@ -88,7 +88,8 @@ impl ChildTemplate {
     ///
     /// # Errors
     ///
-    /// When its type leaves it no tool; the error is for the model.
+    /// When its type leaves it no tool, and when the call names a model of another provider than the
+    /// parent's; the error is for the model.
     pub(super) fn child(
         &self,
         kind: &SubagentType,
@@ -117,8 +118,18 @@ impl ChildTemplate {
             ..self.setup.as_ref().clone()
         };
         setup.effort = kind.effort.or(setup.effort);
-        if let Some(model) = model.or(kind.model.as_deref()) {
-            let name = setup.providers.resolve_model(model, std::iter::empty());
+        if let Some(text) = model.or(kind.model.as_deref()) {
+            let name = setup.providers.resolve_model(text, std::iter::empty());
+            let own = &setup.providers.current().name;
+            // Who gets the conversation is the user's choice, who has written or trusted the type's file.
+            if model.is_some() && name.provider != *own {
+                return Err(format!(
+                    "`model` names a model of the provider {:?}, and only the user chooses another \
+                     provider than {own:?}. Name one of its models, as NAME or {own}/NAME, or leave \
+                     `model` out.",
+                    name.provider
+                ));
+            }
             setup.providers.choose(&name.provider);
             setup.model = Some(name.model);
         }
@@ -159,11 +170,10 @@ fn registry(parent: &ToolRegistry, kind: &SubagentType) -> Result<ToolRegistry, 
     }))
 }
 
-/// The tools that a list means: rules in parentheses count for nothing, `*` at the end for any rest.
+/// The tools that a list means; `*` at the end stands for any rest.
 fn named(registry: &ToolRegistry, list: &[String]) -> HashSet<String> {
     let mut found = HashSet::new();
     for name in list {
-        let name = name.split('(').next().unwrap_or_default().trim();
         match name.strip_suffix('*') {
             Some(start) => {
                 found.extend(registry.names().into_iter().filter(|it| it.starts_with(start)));

@@ -38,6 +38,7 @@ impl ProtectedLinks {
     /// folders at their top.
     pub(super) fn find(workspace: &Workspace, cache: &mut PathLookupCache) -> Self {
         let mut folders = BTreeSet::from([workspace.slug_home.clone()]);
+        folders.extend(places::IN_SLUG_HOME.map(|folder| workspace.slug_home.join(folder)));
         if let Some(home) = &workspace.home {
             folders.extend(places::folders_at_home().into_iter().map(|folder| home.join(folder)));
         }
@@ -64,6 +65,14 @@ impl ProtectedLinks {
             }
         }
         links
+    }
+
+    /// Adds a file that is read as slug's own settings, by its name and by its real path.
+    pub(super) fn add_settings(&mut self, file: &Path, settings: &Path) {
+        let real = PathLookupCache::default().real(file).map(|(real, _)| real);
+        for target in BTreeSet::from_iter(real.into_iter().chain([file.to_owned()])) {
+            self.add(ProtectedLink { path: settings.to_owned(), target });
+        }
     }
 
     fn add(&mut self, link: ProtectedLink) {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::places::{ENTRIES, NOT_ENTERED};
 use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError, closed, existing_spot};
-use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
+use crate::domain::{MaskedPath, MaskedPathKind, SYSTEM_FOLDERS, ScanExtent};
 use crate::permissions::pattern::PathPattern;
 use crate::permissions::rules::RuleSet;
 
@@ -119,7 +119,7 @@ impl HiddenPathSearch<'_> {
         below: FolderDescent,
     ) -> Result<(), SandboxPolicyError> {
         // Nothing in a file system that the kernel makes up.
-        if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
+        if SYSTEM_FOLDERS.iter().any(|root| path.starts_with(root)) {
             return Ok(());
         }
         let is_named = self.patterns.iter().any(|pattern| pattern.is_match(&path));

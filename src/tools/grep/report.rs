@@ -9,7 +9,7 @@ use super::LineNumbers;
 use super::search::{GrepFileMatches, GrepMode, GrepOutcome, GrepRow};
 use super::share::shares;
 use crate::domain::ToolOutput;
-use crate::tools::walk::hidden_note;
+use crate::tools::walk::{hidden_note, system_note};
 use crate::tools::{ToolError, WorkingDirectory, truncation};
 
 /// The most bytes of a result: some 10,000 tokens.
@@ -87,8 +87,8 @@ pub(super) fn format_result(
     if outcome.cut_count > 0 {
         let _ = writeln!(text, "{}", cut_note(outcome, place));
     }
-    if let Some(note) = hidden_note(outcome.hidden) {
-        text.push_str(&note);
+    for note in hidden_note(outcome.hidden).into_iter().chain(system_note(outcome.of_system)) {
+        let _ = writeln!(text, "{note}");
     }
     Ok(ToolOutput::text(text.trim_end())
         .with_output(json!({

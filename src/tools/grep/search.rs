@@ -92,6 +92,8 @@ pub(super) struct GrepOutcome {
     pub cut_count: u64,
     /// Files and folders that a deny rule hides.
     pub hidden: u64,
+    /// Folders of the running system that were left out.
+    pub of_system: u64,
     /// The number of rows that are kept in `files`.
     pub kept: usize,
 }
@@ -130,6 +132,7 @@ pub(super) fn folder(
     let mut outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcome.unreadable += passed.unreadable;
     outcome.hidden = passed.hidden;
+    outcome.of_system = passed.of_system;
     outcome
 }
 
