@@ -63,7 +63,7 @@ pub(super) fn read(file: &Path) -> io::Result<Box<dyn BufRead + Send>> {
 }
 
 /// Opens a regular file; `None` where there is no file.
-pub(super) fn opened(file: &Path) -> io::Result<Option<File>> {
+fn opened(file: &Path) -> io::Result<Option<File>> {
     match open_regular(file) {
         Ok(opened) => Ok(opened.map(|(file, _)| file)),
         Err(FileTextError::Io(error)) => Err(error),
