@@ -204,7 +204,7 @@ mod tests {
         let packed = compression::packed(&blobs.path(&hash).unwrap());
         std::fs::create_dir_all(packed.parent().unwrap()).unwrap();
         let lines = io::repeat(b'\n').take(LARGEST * 2);
-        zstd::stream::copy_encode(lines, std::fs::File::create(packed).unwrap(), 1).unwrap();
+        zstd::stream::copy_encode(lines, File::create(packed).unwrap(), 1).unwrap();
         assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
         assert_eq!(read(&blobs.path(&hash).unwrap()).unwrap().unwrap().len() as u64, LARGEST + 1);
     }
