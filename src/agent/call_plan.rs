@@ -150,6 +150,11 @@ impl CallPlan {
         plan
     }
 
+    /// Whether the call names files that it changes.
+    pub(super) fn writes_files(&self) -> bool {
+        self.accesses.iter().any(|access| matches!(access, ToolAccess::Write(_)))
+    }
+
     /// Whether the call runs a command.
     pub(super) fn runs_command(&self) -> bool {
         self.accesses.iter().any(|access| matches!(access, ToolAccess::Run { .. }))

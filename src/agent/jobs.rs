@@ -53,8 +53,8 @@ struct SessionJobsState {
     is_closed: bool,
     /// Cancelled when the command that a call waits for now is to go on as a job.
     foreground: CancellationToken,
-    /// Whether that command would be allowed as a job.
-    may_foreground_go_on: bool,
+    /// Whether that command would not be allowed as a job.
+    foreground_stays: bool,
 }
 
 impl SessionJobs {
@@ -110,10 +110,10 @@ impl SessionJobs {
     /// tells the user why it stays. Does nothing where there is none.
     pub(super) fn detach_foreground(&self, events: &AgentEventSender) {
         let state = self.lock();
-        if state.may_foreground_go_on {
-            state.foreground.cancel();
-        } else {
+        if state.foreground_stays {
             events.notice(NoticeLevel::Info, STAYS);
+        } else {
+            state.foreground.cancel();
         }
     }
 
@@ -121,7 +121,7 @@ impl SessionJobs {
     fn next_foreground(&self, may_go_on: bool) -> Option<CancellationToken> {
         let mut state = self.lock();
         state.foreground = CancellationToken::new();
-        state.may_foreground_go_on = may_go_on;
+        state.foreground_stays = !may_go_on;
         (!state.is_closed).then(|| state.foreground.clone())
     }
 

@@ -15,7 +15,7 @@ use crate::permissions::{PermissionQuery, ResolvedAccess};
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathOrder(Arc<RwLock<()>>);
 
-/// Held while a command runs.
+/// Held while a call runs.
 #[derive(Debug)]
 pub(super) enum PathOrderGuard {
     Changes { _alone: OwnedRwLockWriteGuard<()> },
@@ -24,7 +24,7 @@ pub(super) enum PathOrderGuard {
 }
 
 impl PathOrder {
-    /// Waits until the call's command may run. What it was decided by has to be looked at again then.
+    /// Waits until the call may run. What it was decided by has to be looked at again then.
     pub(super) async fn wait(&self, query: &PermissionQuery) -> PathOrderGuard {
         let runs = || query.accesses.iter().filter_map(ResolvedAccess::run);
         let writes = query.accesses.iter().any(|it| matches!(it, ResolvedAccess::Write(_)));

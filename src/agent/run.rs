@@ -211,6 +211,9 @@ pub(super) async fn run_unasked(
 
 /// Waits for calls of other agents that this one must not run beside.
 async fn in_order(gate: &ToolGate, plan: &CallPlan) -> Result<PathOrderGuard, ToolOutput> {
+    if !plan.runs_command() && !plan.writes_files() {
+        return Ok(PathOrderGuard::Free);
+    }
     let query = plan.resolve(gate).await?;
     let waited = gate.permissions.path_order.wait(&query);
     gate.context.cancel.run_until_cancelled(waited).await.ok_or_else(stopped)

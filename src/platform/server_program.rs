@@ -4,8 +4,9 @@
 //! The program gets a few variables of slug's environment and those that its definition names (case
 //! S97). Their values reach it as environment: never in a file, and not on a command line, which other
 //! users could read. Until the program runs they have other names, so that neither the supervisor nor
-//! the shell in between acts on them. A program that is given by name is searched outside of the project, and so are the programs that it starts in
-//! turn (case S64). What it says on standard error is kept in part, for the page about servers.
+//! the shell in between acts on them. A program that is given by name is searched outside of the project,
+//! and so are the programs that it starts in turn (case S64). What it says on standard error is kept in
+//! part, for the page about servers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
