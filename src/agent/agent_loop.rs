@@ -1,8 +1,8 @@
 //! The agent's main loop: takes the front end's commands one by one, outside of turns.
 //!
 //! A turn itself runs in `turn_runner`; what each kind of command does is in `user_messages`, `sessions`,
-//! `models`, `rewind`, `review`, `compaction`, `ledger`, `rules` and `shell`. Commands that are possible at any time go through
-//! [`Agent::command_at_any_time`], also while a turn runs.
+//! `models`, `rewind`, `review`, `compaction`, `ledger`, `rules` and `shell`. Commands that are possible at
+//! any time go through [`Agent::command_at_any_time`], also while a turn runs.
 
 use std::collections::HashSet;
 use std::sync::Arc;

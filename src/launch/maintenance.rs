@@ -46,7 +46,8 @@ fn work(store: &SessionStore) {
 }
 
 /// Removes the folders of servers whose slug is dead, and the scratch folders in which nothing was
-/// changed for a week, but for those of sessions that are open. What cannot be removed is tried again the next time.
+/// changed for a week, but for those of sessions that are open. What cannot be removed is tried again the
+/// next time.
 pub(super) fn remove_old_scratch(
     store: &SessionStore,
     root: &ScratchRoot,

@@ -7,8 +7,8 @@
 //! for it, `resource_tools` and `prompts` give it to models and users, `elicitation` is what a server
 //! asks during a call (`rounds`: in the place of an answer), `subscription` hears of changed lists.
 //! `store` keeps what the user agreed to, `always_load` takes from it what is in the tools array, and
-//! `particulars` is what the user sees before a yes; `secrets` says what of it nobody is shown. `import` reads the definitions of other agents, and
-//! `login` logs in to servers that want it.
+//! `particulars` is what the user sees before a yes; `secrets` says what of it nobody is shown. `import`
+//! reads the definitions of other agents, and `login` logs in to servers that want it.
 
 mod always_load;
 mod call_result;

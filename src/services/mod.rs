@@ -1,6 +1,6 @@
 //! What an interactive front end needs besides the agent: past sessions, stored content, hooks, MCP
-//! servers and the connecting of models. Requests and answers are plain data; the work reads files and asks servers,
-//! so it runs on a thread that may block.
+//! servers and the connecting of models. Requests and answers are plain data; the work reads files and
+//! asks servers, so it runs on a thread that may block.
 
 pub mod branch_text;
 pub mod connect;
