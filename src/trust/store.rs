@@ -135,10 +135,12 @@ impl TrustStore {
     pub fn question(&self, folder: &Path) -> Result<TrustQuestion, TrustError> {
         // The hashes come first: what changes between the two looks is asked about again.
         let mut now = TrustFolderSnapshot::look(folder)?;
-        let mut items = inventory(&now.path, self.home.as_deref());
         let of_git =
             |(path, lines)| InventoryItem { path, kinds: vec![InventoryItemKind::Hooks], lines };
-        items.extend(git_config::powers(&now.path).into_iter().map(of_git));
+        // Before the others: what runs programs comes first in the inventory, too.
+        let mut items: Vec<InventoryItem> =
+            git_config::powers(&now.path).into_iter().map(of_git).collect();
+        items.extend(inventory(&now.path, self.home.as_deref()));
         now.shown = diff::shown_lines(&items);
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();

@@ -49,6 +49,7 @@ fn the_question_names_hooks_of_git_and_what_its_configuration_runs() {
     assert_eq!(env.store().question(&env.project).unwrap().items().len(), 0);
     env.write(".git/config", "[core]\n\tbare = false\n[filter \"x\"]\n\tclean = ./evil\n");
     env.write(".git/hooks/pre-commit", "./evil");
+    env.write("AGENTS.md", "x\n");
     let question = env.store().question(&env.project).unwrap();
     let shown: Vec<String> = question
         .items()
@@ -61,6 +62,7 @@ fn the_question_names_hooks_of_git_and_what_its_configuration_runs() {
         format!(".git/hooks/pre-commit {programs}: git runs it"),
         format!(".git/config {programs}: git obeys: [filter \"x\"]"),
         format!(".git/config {programs}: git obeys: clean = ./evil"),
+        "AGENTS.md instructions for the model: 1 line of instructions".to_owned(),
     ];
     assert_eq!(shown, expected);
 }
