@@ -144,7 +144,7 @@ impl EventMapper {
             }
             AgentEvent::Notice { level, text } => self.notice(*level, text),
             AgentEvent::CommandRefused(refusal) => {
-                self.notice(NoticeLevel::Warning, &refusal.to_string())
+                self.notice(refusal.level(), &refusal.to_string())
             }
             AgentEvent::SaveFailed { reason } => self.notice(NoticeLevel::Error, reason),
             AgentEvent::RequestRateLimited { held, .. } => {

@@ -458,7 +458,8 @@ impl EditorSession {
             self.turn_ended(end).await;
         } else if let AgentEvent::CommandRefused(refusal) = &event {
             self.not_begun(&refusal.to_string()).await;
-        } else if let AgentEvent::Notice { text, .. } = &event {
+        } else if let AgentEvent::Notice { level: NoticeLevel::Error, text } = &event {
+            // Other notices may come at any time and say nothing of the command.
             self.not_begun(text).await;
         } else if let AgentEvent::PromptFiles(report) = &event {
             self.files = commands::of_files(report);

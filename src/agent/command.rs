@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, CallId, EntryId, FollowedJobs, JobId, ModelName,
-    PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, UserInput,
+    NoticeLevel, PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
 use crate::session::undo::FileRejection;
@@ -222,6 +222,19 @@ pub enum CommandRefusal {
          with f6 for that."
     )]
     StartedAgent,
+    /// `/compact` before there is anything to summarise.
+    #[error("The conversation is still too short to compact.")]
+    TooShortToCompact,
+}
+
+impl CommandRefusal {
+    /// How a front end shows it.
+    pub fn level(&self) -> NoticeLevel {
+        match self {
+            Self::TooShortToCompact => NoticeLevel::Info,
+            Self::OtherAgent(_) | Self::TurnRunning | Self::StartedAgent => NoticeLevel::Warning,
+        }
+    }
 }
 
 /// Identifies a steering message until it is in the conversation or withdrawn. Chosen by the front

@@ -353,6 +353,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::ApprovalWithdrawn(ApprovalId(3)),
         AgentEvent::Notice { level: NoticeLevel::Warning, text: "Mind the gap.".into() },
         AgentEvent::CommandRefused(CommandRefusal::TurnRunning),
+        AgentEvent::CommandRefused(CommandRefusal::TooShortToCompact),
         AgentEvent::CommandRefused(CommandRefusal::OtherAgent(AgentId(2))),
         AgentEvent::CallRefused { call: call(), reason: "a rule denies it".into() },
         AgentEvent::RaceStarted { sides: [AgentId(9), AgentId(10)] },

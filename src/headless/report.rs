@@ -229,7 +229,7 @@ impl HeadlessReport {
             AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => self.recorded(record),
             AgentEvent::Notice { level, text } => self.notice(*level, text),
             AgentEvent::CommandRefused(refusal) => {
-                self.notice(NoticeLevel::Warning, &refusal.to_string())
+                self.notice(refusal.level(), &refusal.to_string())
             }
             AgentEvent::SaveFailed { reason } => vec![(ReportStream::Err, reason.clone())],
             AgentEvent::ResponseDropped { reason, again: Some(again), .. } => {

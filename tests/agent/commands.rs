@@ -236,10 +236,11 @@ async fn compact_says_what_it_has_done() {
     let fixture = AgentFixture::new();
     let mut agent = fixture.open(InitialSession::New).await;
     agent.tell(AgentCommand::Compact { focus: None }).await;
-    agent.wait_for("sentence", |event| {
-        matches!(event, AgentEvent::Notice { text, .. } if text.contains("too short to compact"))
-    })
-    .await;
+    agent
+        .wait_for("sentence", |event| {
+            matches!(event, AgentEvent::CommandRefused(CommandRefusal::TooShortToCompact))
+        })
+        .await;
     fixture.put("f", &"a line of text\n".repeat(40));
     let made: Vec<String> = (0..7).map(|number| format!("c{number}")).collect();
     for (offset, id) in made.iter().enumerate() {

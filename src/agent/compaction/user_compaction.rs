@@ -3,6 +3,7 @@
 use crate::agent::agent_loop::Agent;
 use crate::agent::blocking::blocking;
 use crate::agent::turn_runner::TurnPurpose;
+use crate::agent::{AgentEvent, CommandRefusal};
 use crate::domain::{NoticeLevel, format_tokens};
 use crate::session::{CompactionEntry, LogEntry, LogRecord, last_compaction};
 
@@ -13,9 +14,8 @@ impl Agent {
             return self.error(reason);
         }
         if !self.session.has_log() {
-            return self
-                .events
-                .notice(NoticeLevel::Info, "The conversation is still too short to compact.");
+            let refused = CommandRefusal::TooShortToCompact;
+            return self.events.send(AgentEvent::CommandRefused(refused));
         }
         if let Some(gate) = self.begin_turn() {
             self.run_turn(gate, TurnPurpose::Compaction { focus }).await;

@@ -304,7 +304,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
         AgentEvent::CommandRefused(refusal) => {
-            model.conversation.transcript.notice(NoticeLevel::Warning, refusal.to_string());
+            model.conversation.transcript.notice(refusal.level(), refusal.to_string());
         }
         AgentEvent::CallRefused { call, reason } => {
             model
