@@ -1,7 +1,7 @@
 //! Colours: how they are written, how different they look, and which colour of a smaller palette is
 //! nearest.
 //!
-//! Distances are measured in OKLab (Björn Ottosson, 2020), where equal steps look equal. Contrast
+//! Distances are measured in OKLab (2020), where equal steps look equal. Contrast
 //! is that of WCAG 2.
 
 use std::sync::LazyLock;

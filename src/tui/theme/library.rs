@@ -10,21 +10,40 @@ use super::colour::ColorValue;
 use super::file::{self, ColorReference, ColorSpec, ThemeColor, ThemeFile};
 use super::{ColorDepth, RoleColors, Theme, ThemeDraft, ThemeKind};
 
-/// The themes in the binary, in the order of the list.
-const SHIPPED: [(&str, &str); 13] = [
+/// The themes in the binary, in the order of the list: slug's own, then the others by name.
+const SHIPPED: [(&str, &str); 32] = [
     ("dark", include_str!("../../../assets/themes/dark.toml")),
     ("light", include_str!("../../../assets/themes/light.toml")),
     ("high-contrast", include_str!("../../../assets/themes/high-contrast.toml")),
     ("ansi", include_str!("../../../assets/themes/ansi.toml")),
-    ("nord", include_str!("../../../assets/themes/nord.toml")),
+    ("ayu-dark", include_str!("../../../assets/themes/ayu-dark.toml")),
+    ("ayu-light", include_str!("../../../assets/themes/ayu-light.toml")),
+    ("catppuccin-frappe", include_str!("../../../assets/themes/catppuccin-frappe.toml")),
+    ("catppuccin-latte", include_str!("../../../assets/themes/catppuccin-latte.toml")),
+    ("catppuccin-macchiato", include_str!("../../../assets/themes/catppuccin-macchiato.toml")),
+    ("catppuccin-mocha", include_str!("../../../assets/themes/catppuccin-mocha.toml")),
+    ("dracula", include_str!("../../../assets/themes/dracula.toml")),
+    ("everforest-dark", include_str!("../../../assets/themes/everforest-dark.toml")),
+    ("everforest-light", include_str!("../../../assets/themes/everforest-light.toml")),
+    ("github-dark", include_str!("../../../assets/themes/github-dark.toml")),
+    ("github-light", include_str!("../../../assets/themes/github-light.toml")),
     ("gruvbox-dark", include_str!("../../../assets/themes/gruvbox-dark.toml")),
     ("gruvbox-light", include_str!("../../../assets/themes/gruvbox-light.toml")),
+    ("kanagawa", include_str!("../../../assets/themes/kanagawa.toml")),
+    ("kanagawa-lotus", include_str!("../../../assets/themes/kanagawa-lotus.toml")),
+    ("monokai", include_str!("../../../assets/themes/monokai.toml")),
+    ("night-owl", include_str!("../../../assets/themes/night-owl.toml")),
+    ("nord", include_str!("../../../assets/themes/nord.toml")),
+    ("one-dark", include_str!("../../../assets/themes/one-dark.toml")),
+    ("one-light", include_str!("../../../assets/themes/one-light.toml")),
+    ("rose-pine", include_str!("../../../assets/themes/rose-pine.toml")),
+    ("rose-pine-dawn", include_str!("../../../assets/themes/rose-pine-dawn.toml")),
+    ("rose-pine-moon", include_str!("../../../assets/themes/rose-pine-moon.toml")),
     ("solarized-dark", include_str!("../../../assets/themes/solarized-dark.toml")),
     ("solarized-light", include_str!("../../../assets/themes/solarized-light.toml")),
-    ("dracula", include_str!("../../../assets/themes/dracula.toml")),
-    ("catppuccin-mocha", include_str!("../../../assets/themes/catppuccin-mocha.toml")),
-    ("catppuccin-latte", include_str!("../../../assets/themes/catppuccin-latte.toml")),
     ("tokyo-night", include_str!("../../../assets/themes/tokyo-night.toml")),
+    ("tokyo-night-day", include_str!("../../../assets/themes/tokyo-night-day.toml")),
+    ("tokyo-night-storm", include_str!("../../../assets/themes/tokyo-night-storm.toml")),
 ];
 
 /// Most files that may inherit from one another, which also ends a cycle.
