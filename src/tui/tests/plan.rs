@@ -101,6 +101,29 @@ fn the_running_line_names_the_task_under_way() {
 }
 
 #[test]
+fn the_plan_stands_under_the_running_line_at_120x40() {
+    let running = AgentEvent::TurnStarted { turn: TURN };
+    insta::assert_snapshot!(planned(120, 40).event(running).readable_text());
+}
+
+#[test]
+fn the_plan_is_seen_once_while_a_turn_runs_and_has_something_open() {
+    let later = "· #3 Test the rules";
+    let running = || AgentEvent::TurnStarted { turn: TURN };
+    planned(120, 40).hides(later).event(running()).shows(later);
+    planned(80, 24).event(running()).hides(later);
+    planned(80, 30).event(running()).hides(later).shows("· Agree on the format").shows("… 5 more");
+    let wide = planned(160, 40).event(running()).shows(later).readable_text();
+    assert_eq!(wide.matches(later).count(), 1, "{wide}");
+    let finished = |id| task(id, "Done", TodoStatus::Completed, &[]);
+    planned(120, 40)
+        .event(running())
+        .event(recorded(&record(LogEntry::Todo { todos: Vec::new() })))
+        .event(changed((1..=6).map(finished).collect(), &[]))
+        .hides("Done");
+}
+
+#[test]
 fn a_new_plan_of_steps_leaves_the_tasks_and_an_opened_session_has_its_own() {
     let todos = vec![step("Start over", TodoStatus::Pending)];
     let scene = planned(120, 40).event(recorded(&record(LogEntry::Todo { todos })));

@@ -25,6 +25,7 @@ pub mod paint;
 pub mod pane_head;
 mod pinned_message;
 pub mod plan;
+pub mod plan_strip;
 pub mod queue;
 pub mod search;
 pub mod select;
@@ -62,6 +63,7 @@ struct ScreenRowAreas {
     header_rule: Rect,
     transcript: Rect,
     activity: Rect,
+    plan: Rect,
     queue: Rect,
     /// What a dialog above the input gets.
     dock: Rect,
@@ -110,6 +112,7 @@ pub fn view(
     transcript::draw(model, layouts, behind, talk, buffer, &mut shown);
     geometry.panel = panel.map(|area| side_panel::draw(model, behind, area, buffer));
     activity::draw(model, behind, rows.activity, buffer);
+    plan_strip::draw(model, behind, rows.plan, buffer);
     queue::draw(model, behind, rows.queue, buffer);
     tour::draw(model, styles, rows.tour, buffer);
     shown.below = footer::draw_rule(model, &shown, styles, rows.rule, buffer);
@@ -236,6 +239,7 @@ impl ScreenRowAreas {
         let dock = from_bottom(dock.unwrap_or(0).min(heights.dock_room(area.height)));
         from_bottom(heights.dock_gap);
         let queue = from_bottom(heights.queue);
+        let plan = from_bottom(heights.plan);
         let activity = from_bottom(heights.activity);
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
@@ -245,6 +249,7 @@ impl ScreenRowAreas {
             header_rule,
             transcript,
             activity,
+            plan,
             queue,
             dock,
             tour,
@@ -270,6 +275,8 @@ struct RowHeights {
     agents: u16,
     header_rule: u16,
     activity: u16,
+    /// The plan under that line; none beside a dock, which needs the room.
+    plan: u16,
     queue: u16,
     /// An empty row above the dock, of the transcript's.
     dock_gap: u16,
@@ -296,6 +303,7 @@ impl RowHeights {
             agents: tall * agent_strip::height(model),
             header_rule: tall,
             activity: if is_said { 0 } else { activity::height(model) },
+            plan: if is_docked { 0 } else { plan_strip::height(model, chat) },
             queue: queue::height(model),
             dock_gap: u16::from(is_docked && height >= ROOMY),
             tour: tour::height(model, chat.width),

@@ -120,6 +120,16 @@ pub fn link(spans: &[StyledSpan], links: &LinkTable, area: Rect, buffer: &mut Bu
     }
 }
 
+/// The spans with the last one cut to fit.
+pub fn fitted(spans: &[StyledSpan], room: u16) -> Vec<StyledSpan> {
+    let mut spans = spans.to_vec();
+    if let Some(last) = spans.pop() {
+        let left = room.saturating_sub(spans_width(&spans));
+        spans.push(StyledSpan { text: truncate(&last.text, left), ..last });
+    }
+    spans
+}
+
 /// Draws `left` from the left and `right` at the right edge; `left` is cut if they do not both fit.
 pub fn both_edges(
     left: &[StyledSpan],

@@ -1,5 +1,7 @@
 //! A row of the model's plan, as every list of them shows it.
 
+use std::ops::Range;
+
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{PlanItem, TodoStatus, task_numbers};
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
@@ -13,6 +15,16 @@ const MAX_NAMED: usize = 2;
 pub fn row(item: &PlanItem<'_>) -> Vec<StyledSpan> {
     let (sign, role) = sign(item);
     vec![span(sign, role), span(text(item), role)]
+}
+
+/// The rows around the first one that is open, of which `most` have room: all, or one less and a row for
+/// how many more there are.
+pub fn window(items: &[PlanItem<'_>], most: usize) -> Range<usize> {
+    let shown = if items.len() > most { most.saturating_sub(1).max(1) } else { items.len() };
+    let now = items.iter().position(|item| item.status != TodoStatus::Completed);
+    let before = usize::from(shown > 2);
+    let from = now.unwrap_or(items.len()).saturating_sub(before).min(items.len() - shown);
+    from..from + shown
 }
 
 /// Which open tasks a task waits for, in a few letters; empty for a row that waits for none.

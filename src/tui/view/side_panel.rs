@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::commands::SlashCommand;
 use crate::domain::sanitize::sanitize_line;
-use crate::domain::{TodoStatus, WorkPlan, format_tokens};
+use crate::domain::{WorkPlan, format_tokens};
 use crate::services::session_changes::ChangedFile;
 use crate::session::ChangedLines;
 use crate::tui::app::ScreenModel;
@@ -14,7 +14,7 @@ use crate::tui::app::geometry::{CellRect, SidePanelGeometry};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
-use super::paint::{self, RoleStyles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width};
 use super::plan;
 
 /// Rows of the plan and of the files at most, where the panel is high.
@@ -48,21 +48,11 @@ pub fn draw(
     for (y, row) in (area.y..area.y + area.height).zip(&rows) {
         let place = Rect { y, ..inner };
         let room = inner.width.saturating_sub(spans_width(&row.right) + 1);
-        paint::both_edges(&fitted(&row.left, room), &row.right, styles, place, buffer);
+        paint::both_edges(&paint::fitted(&row.left, room), &row.right, styles, place, buffer);
     }
     let Rect { x, y, width, height } = area;
     let area = CellRect { x, y, width, height };
     SidePanelGeometry { area, rows: rows.into_iter().map(|row| row.opens).collect() }
-}
-
-/// The spans with the last one cut to fit.
-fn fitted(spans: &[StyledSpan], room: u16) -> Vec<StyledSpan> {
-    let mut spans = spans.to_vec();
-    if let Some(last) = spans.pop() {
-        let left = room.saturating_sub(spans_width(&spans));
-        spans.push(StyledSpan { text: truncate(&last.text, left), ..last });
-    }
-    spans
 }
 
 /// The rows that fit, from the top.
@@ -109,17 +99,15 @@ fn plan_rows(plan: &WorkPlan, most: usize) -> Vec<PanelRow> {
     let count = format!("{} of {}", plan.completed(), items.len());
     let count = vec![span(count, StyleRole::Muted)];
     let mut rows = vec![heading("Plan", count, Some(SlashCommand::Todos))];
-    let shown = if items.len() > most { most.saturating_sub(1).max(1) } else { items.len() };
-    let now = items.iter().position(|item| item.status != TodoStatus::Completed);
-    let before = usize::from(shown > 2);
-    let from = now.unwrap_or(items.len()).saturating_sub(before).min(items.len() - shown);
-    rows.extend(items[from..from + shown].iter().map(|item| PanelRow {
+    let shown = plan::window(&items, most);
+    let rest = items.len() - shown.len();
+    rows.extend(items[shown].iter().map(|item| PanelRow {
         left: plan::row(item),
         right: vec![span(plan::short_wait(item), StyleRole::Muted)],
         opens: Some(SlashCommand::Todos),
     }));
-    if shown < items.len() {
-        rows.push(more(items.len() - shown, SlashCommand::Todos));
+    if rest > 0 {
+        rows.push(more(rest, SlashCommand::Todos));
     }
     rows
 }
