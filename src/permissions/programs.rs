@@ -18,7 +18,9 @@ use table::ProgramOperands::{
     GitRemotes, GitRemoves, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
 };
-use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, ProgramOperands, SEARCHES};
+use table::{
+    CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, ProgramOperands, SEARCHES, VERSION_TELLERS,
+};
 
 /// What a command does, judged by its words alone. The paths are as they stand in the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -237,8 +239,11 @@ fn find<'a, 'b>(
 
 fn effects_of(words: &[&str]) -> Option<CommandEffects> {
     let (name, arguments) = words.split_first()?;
-    if *name == "git" && matches!(arguments, [] | ["--version"]) {
+    if *name == "git" && arguments.is_empty() {
         return Some(CommandEffects::default());
+    }
+    if arguments == ["--version"] && VERSION_TELLERS.contains(name) {
+        return Some(CommandEffects { is_reader: true, ..CommandEffects::default() });
     }
     let (program, arguments) = find(name, arguments)?;
     program.effects(arguments)

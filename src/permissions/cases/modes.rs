@@ -45,9 +45,29 @@ fn s106_plan_mode_changes_nothing() {
         Ask,
         &["cat /etc/passwd", "ls ../", "cat < ../x", "cat /proc/self/environ", "grep x /etc/hosts"],
     );
-    env.all(Ask, &["head -c5 ~/x"].map(|_| "tail ../x"));
+    env.all(Ask, &["tail ../x"]);
+    env.all(Allow, &["python3 --version", "git --version", "node --version && gcc --version"]);
     assert_eq!((env.read("src/x"), env.read("../x")), (Allow, Ask));
     env.deny("Read(.env)").all(Deny, &["cat .env"]);
+}
+
+#[test]
+fn a_version_is_told_without_a_question_by_what_no_file_of_the_project_replaces() {
+    test_env()
+        .all(Allow, &["python3 --version", "git --version", "node --version && make --version"]);
+    test_env().all(
+        Ask,
+        &[
+            "cargo --version",
+            "npm --version",
+            "./node --version",
+            "src/python3 --version",
+            "python3 x.py --version",
+            "python3 --version x",
+            "make --version x",
+            "PATH=. node --version",
+        ],
+    );
 }
 
 #[test]

@@ -6,6 +6,14 @@
 
 use super::GitUse;
 
+/// Programs that print their version for `--version` and do nothing else. Those that a file of the project
+/// could turn into another program are not here: `cargo` and `rustc` (`rust-toolchain.toml`), `go`
+/// (`go.mod`), `npm`, `pnpm` and `yarn` (`package.json`, `.yarnrc.yml`).
+pub(super) const VERSION_TELLERS: [&str; 18] = [
+    "bash", "cc", "clang", "clang++", "cmake", "curl", "g++", "gcc", "git", "grep", "jq", "make",
+    "ninja", "node", "perl", "python", "python3", "rg",
+];
+
 /// A program of the table.
 pub(super) struct PlainProgram {
     /// Its name; for git's subcommands two words.
