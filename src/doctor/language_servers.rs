@@ -41,8 +41,10 @@ fn of_row(row: &LspSurveyRow) -> DoctorFinding {
             ),
             remedy,
         ),
-        LspInstallState::Missing(_) => {
-            DoctorFinding::warn(SUBJECT, format!("{languages}: {server} is not installed."), remedy)
-        }
+        LspInstallState::Missing(_) => DoctorFinding::warn(
+            SUBJECT,
+            format!("{languages}: the language server {server} is not installed."),
+            remedy,
+        ),
     }
 }

@@ -338,7 +338,7 @@ impl ConnectDialog {
         let provider =
             provider.filter(|it| ProviderAction::of(it).contains(&ProviderAction::ChangeKey));
         if let (ConnectStep::Choose, Some(provider)) = (&self.step, provider) {
-            self.error = Some(format!("{} rejects its key.", provider.name));
+            self.error = Some("The server rejected the key. Enter another one.".to_owned());
             self.ask_for_another_key(provider);
         }
     }

@@ -456,7 +456,7 @@ fn after_a_rejected_key_the_page_asks_for_another() {
     let mut page = rejected("lab");
     let shown = page.picture();
     assert!(shown.contains("https://llm.example/v1"), "{shown}");
-    assert!(shown.contains("lab rejects its key."), "{shown}");
+    assert!(shown.contains("The server rejected the key. Enter another one."), "{shown}");
     typed(&mut page, "sk-new");
     let next = page.press(KeyCode::Enter);
     let ConnectJob::Check { target, .. } = job(&next) else { panic!("{next:?}") };
