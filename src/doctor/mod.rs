@@ -16,6 +16,7 @@ mod model;
 mod other_servers;
 mod package;
 mod report;
+mod rules;
 mod sandbox;
 mod space;
 mod terminal;
@@ -34,6 +35,7 @@ use crate::context::GitExecutable;
 use crate::domain::{SandboxNetwork, ScanExtent};
 use crate::lsp::LspSurveyRow;
 use crate::mcp::McpServerStatus;
+use crate::permissions::RuleSet;
 use crate::providers::Provider;
 
 /// Everything that the checks look at.
@@ -54,6 +56,8 @@ pub struct DoctorInput<'a> {
     pub binary: Option<BinaryPlace<'a>>,
     /// slug's home folder.
     pub home: &'a Path,
+    /// The permission rules that apply in the working folder.
+    pub rules: &'a RuleSet,
     /// The working folder.
     pub cwd: &'a Path,
     /// The user's home folder; `None` when there is none.
@@ -119,6 +123,7 @@ pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
         findings.extend(connection::check(&config.server, input.user_home));
         findings.extend(other_servers::check(&config.others));
     }
+    findings.extend(rules::check(input.rules));
     findings.extend(mcp::check(input.mcp_servers, input.mcp_problems));
     findings.extend(language_servers::check(input.language_servers, input.is_trusted));
     findings.extend(input.binary.map(package::check));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -13,6 +14,7 @@ use super::*;
 use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
 use crate::lsp::LspInstallState;
 use crate::mcp::{McpDefinitionSource, McpServerState};
+use crate::permissions::Workspace;
 use crate::providers::{ErrorRecovery, ModelInfo, ProviderError, ProviderRequest, StreamEvent};
 
 /// A server that only lists models.
@@ -59,7 +61,9 @@ fn input_in<'a>(
     catalogue: &'a CatalogueCache,
     terminal: &'a DoctorTerminal,
 ) -> DoctorInput<'a> {
+    static NO_RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::new);
     DoctorInput {
+        rules: &NO_RULES,
         config: Err(&[]),
         provider: None,
         local: None,
@@ -386,4 +390,28 @@ fn each_language_server_has_a_line_and_a_missing_one_a_command() {
     assert!(findings[3].remedy.as_deref().unwrap().contains("[lsp.gone]"));
     assert_eq!(language_servers::check(&rows, true).len(), 4);
     assert_eq!(language_servers::check(&[], false), []);
+}
+
+#[test]
+fn each_rule_that_is_wrong_has_a_line() {
+    let texts = |rules: &RuleSet| -> Vec<(DoctorStatus, String)> {
+        rules::check(rules).into_iter().map(|it| (it.state, it.text)).collect()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::new(folder.path(), Vec::new(), None, folder.path().join("home"));
+    let add = |rules: &mut RuleSet, text: &str| {
+        rules.add_settings(text, Path::new("settings.json"), &workspace);
+    };
+    let mut rules = RuleSet::new();
+    let none = [(DoctorStatus::Ok, "No permission rule applies here.".to_owned())];
+    assert_eq!(texts(&rules), none);
+    add(&mut rules, r#"{"permissions":{"deny":["Bash(git push *)"]}}"#);
+    let one = [(DoctorStatus::Ok, "1 permission rule applies here.".to_owned())];
+    assert_eq!(texts(&rules), one);
+    add(&mut rules, r#"{"permissions":{"deny":["Tsk"]}}"#);
+    add(&mut rules, r#"{"permissions":{"deny":["#);
+    let found = texts(&rules);
+    let states: Vec<_> = found.iter().map(|(state, _)| *state).collect();
+    assert_eq!(states, [DoctorStatus::Warn, DoctorStatus::Fail], "{found:?}");
+    assert!(found[0].1.starts_with("settings.json:1: `Tsk` has no effect"), "{found:?}");
 }

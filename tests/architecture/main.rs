@@ -58,7 +58,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("commands", &["domain"]),
-    ("doctor", &["catalogue", "config", "context", "domain", "lsp", "mcp", "providers"]),
+    (
+        "doctor",
+        &["catalogue", "config", "context", "domain", "lsp", "mcp", "permissions", "providers"],
+    ),
     ("eval", &["agent", "domain", "session"]),
     ("headless", &["agent", "cli", "domain", "session"]),
     ("services", &["config", "disk", "domain", "hooks", "mcp", "providers", "session"]),

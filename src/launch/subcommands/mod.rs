@@ -21,6 +21,7 @@ use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, GitExecutable, PromptReport};
 use crate::disk;
 use crate::doctor::{self, BinaryPlace, DoctorInput, DoctorStatus, DoctorTerminal};
+use crate::permissions::store;
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 
@@ -133,6 +134,7 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         catalogue: &CatalogueCache::new(run_context.home.catalogue()),
         binary: binary.as_deref().map(|binary| BinaryPlace { binary, root: Path::new("/") }),
         home: run_context.home.root(),
+        rules: &store::load(&run_context.workspace(project), project),
         cwd: &run_context.cwd,
         user_home: run_context.user_home.as_deref(),
         git: git.as_ref(),
