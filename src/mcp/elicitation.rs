@@ -6,6 +6,7 @@
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{QuestionAnswer, QuestionOption, UserQuestion};
@@ -105,14 +106,24 @@ async fn fill(
     None
 }
 
+/// The host of an address, and the address as a browser reads it: in ASCII, so that no other letter or sign
+/// looks like a part of it. `None` for one of another kind than the web's, one with a user name, in front of
+/// which a host can be pretended, and one that is too long to be shown whole.
+fn shown_address(url: &str) -> Option<(String, String)> {
+    let url = Url::parse(url).ok()?;
+    let is_of_the_web = matches!(url.scheme(), "http" | "https");
+    let names_a_user = !url.username().is_empty() || url.password().is_some();
+    let host = url.host_str()?.to_owned();
+    let is_shown = is_of_the_web && !names_a_user && url.as_str().len() <= MAX_URL;
+    is_shown.then(|| (host, url.into()))
+}
+
 /// Shows an address; whether the user says that all is done there.
 async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -> bool {
-    let url = sanitize_line(url);
-    if url.len() > MAX_URL {
-        return false;
-    }
-    let message = cut(message, MAX_DESCRIPTION - MAX_URL - 100);
-    let message = format!("{message} Open this address yourself; slug does not: {url}");
+    let Some((host, url)) = shown_address(url) else { return false };
+    let room = MAX_DESCRIPTION.saturating_sub(url.len() + host.len() + 100);
+    let message = cut(message, room);
+    let message = format!("{message} Open this address on {host} yourself; slug does not: {url}");
     agrees(server, &message, ("Done", "You have opened it, and are done there."), user).await
 }
 

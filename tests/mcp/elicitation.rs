@@ -138,23 +138,35 @@ async fn where_nobody_can_answer_a_server_is_declined() {
 
 #[tokio::test]
 async fn an_address_is_shown_and_not_opened() {
-    let url = "https://login.example/x\u{202e}";
+    // The second letter of the host is Cyrillic.
+    let url = "https://l\u{430}b.example/x\u{202e}";
     let request = json!({"mode": "url", "message": "Log in.", "url": url, "elicitationId": "1"});
     let env = asking(&request, 300).await;
     let (reply, asked) = env.asked(&[vec![chosen(0)]]).await;
     assert!(reply.contains(r#""result":{"action":"accept"}"#), "{reply}");
     assert_eq!(
         asked[0].question,
-        "The MCP server s asks you: Log in. Open this address yourself; slug does not: \
-         https://login.example/x‹U+202E›"
+        "The MCP server s asks you: Log in. Open this address on xn--lb-7kc.example yourself; slug \
+         does not: https://xn--lb-7kc.example/x%E2%80%AE"
     );
     let (reply, _) = env.asked(&[vec![chosen(1)]]).await;
     assert!(reply.contains(r#""action":"decline""#), "{reply}");
     let long = format!("https://login.example/{}", "x".repeat(1500));
-    let request = json!({"mode": "url", "message": "Log in.", "url": long, "elicitationId": "1"});
-    std::fs::write(env.folder.path().join("ask"), request.to_string()).unwrap();
-    let (reply, asked) = env.asked(&[]).await;
-    assert!(reply.contains(r#""action":"decline""#) && asked.is_empty(), "{reply}");
+    for odd in [
+        long.as_str(),
+        "https://bank.example@login.example/",
+        "https://bank.example:443@login.example/",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "login.example",
+        "https://",
+    ] {
+        let request =
+            json!({"mode": "url", "message": "Log in.", "url": odd, "elicitationId": "1"});
+        std::fs::write(env.folder.path().join("ask"), request.to_string()).unwrap();
+        let (reply, asked) = env.asked(&[]).await;
+        assert!(reply.contains(r#""action":"decline""#) && asked.is_empty(), "{odd}: {reply}");
+    }
 }
 
 /// A form that cannot be shown reaches no user.
