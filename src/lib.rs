@@ -17,6 +17,7 @@ pub mod launch;
 pub mod local;
 pub mod lsp;
 pub mod mcp;
+pub mod migration;
 pub mod net;
 pub mod permissions;
 pub mod platform;

@@ -24,6 +24,7 @@ mod hooks;
 mod local;
 mod lsp;
 mod mcp;
+mod migrate;
 mod pdf;
 mod process;
 mod providers;

@@ -52,6 +52,8 @@ pub enum CliCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
+    /// Take over rules, hooks, servers and instructions of Claude Code, Codex or opencode, after a preview
+    Migrate(MigrateArguments),
     /// Check configuration, endpoint, key, terminal and files, and suggest what to do
     Doctor {
         /// In which form.
@@ -81,6 +83,20 @@ pub struct PrintFormat {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `slug migrate …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct MigrateArguments {
+    /// claude-code, codex or opencode; without it, all of them are shown
+    #[arg(value_name = "SOURCE", value_parser = ["claude-code", "codex", "opencode"])]
+    pub source: Option<String>,
+    /// Write without a question
+    #[arg(short, long, requires = "source")]
+    pub yes: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub format: PrintFormat,
 }
 
 /// `slug models …`

@@ -19,9 +19,9 @@ use secrecy::SecretString;
 
 pub use command::{
     CliCommand, EvalArguments, ExportFormatArg, McpAddArguments, McpCommand, McpImportArguments,
-    ModelsCommand, ModelsList, PermissionsArguments, PermissionsCommand, PermissionsTest,
-    PrintFormat, ReplayArguments, ReplayFormatArg, SessionsCommand, SessionsExport, SessionsFilter,
-    SessionsGc, SessionsImport, ToolsCommand,
+    MigrateArguments, ModelsCommand, ModelsList, PermissionsArguments, PermissionsCommand,
+    PermissionsTest, PrintFormat, ReplayArguments, ReplayFormatArg, SessionsCommand,
+    SessionsExport, SessionsFilter, SessionsGc, SessionsImport, ToolsCommand,
 };
 pub use exit::CliExitStatus;
 pub use generate::{completions, man};

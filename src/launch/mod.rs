@@ -116,6 +116,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Permissions(_)
             | cli::CliCommand::Prompt { .. }
             | cli::CliCommand::Doctor { .. }
+            | cli::CliCommand::Migrate(_)
             | cli::CliCommand::Replay(_)
             | cli::CliCommand::Acp { .. }
             | cli::CliCommand::Eval(_),

@@ -71,6 +71,13 @@ pub struct RuleError {
     why: String,
 }
 
+impl RuleError {
+    /// Why, as a phrase without a full stop.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+}
+
 #[derive(Debug, Clone)]
 struct PermissionRule {
     source: RuleSource,

@@ -2,7 +2,7 @@
 //! `slug doctor`.
 
 mod conformance;
-mod import;
+pub(super) mod import;
 mod login;
 
 use std::io::Write;

@@ -6,6 +6,7 @@ mod gc;
 mod keys;
 mod language_servers;
 mod mcp;
+mod migrate;
 mod model_files;
 mod models;
 mod permissions;
@@ -81,6 +82,7 @@ pub(super) async fn run(
         CliCommand::Acp { setup: true } => acp::set_up(cli, run_context).await,
         CliCommand::Replay(what) => replay::run(cli, run_context, what).await,
         CliCommand::Eval(arguments) => eval::run(cli, run_context, arguments).await,
+        CliCommand::Migrate(arguments) => migrate::run(cli, run_context, arguments),
         CliCommand::Doctor { format } => examine(cli, run_context, format.json).await,
         // These two need no `RunContext` and are answered before there is one.
         CliCommand::Completions { .. } | CliCommand::Man => Ok(CliExitStatus::Answered),

@@ -25,14 +25,14 @@ use crate::tui::app::conversation::title::home_path;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file that can have servers.
-struct ImportFile {
+pub(in crate::launch::subcommands) struct ImportFile {
     /// `None`: as its keys say.
     format: Option<McpImportFormat>,
     path: PathBuf,
 }
 
 /// What a file has for slug.
-struct FilePreview {
+pub(in crate::launch::subcommands) struct FilePreview {
     file: ImportFile,
     /// The error is a phrase without a full stop.
     entries: Result<Vec<McpImportEntry>, String>,
@@ -129,7 +129,10 @@ fn list(
 }
 
 /// The files of an agent that there may be, the more particular first.
-fn files_of(run_context: &RunContext, format: McpImportFormat) -> Vec<ImportFile> {
+pub(in crate::launch::subcommands) fn files_of(
+    run_context: &RunContext,
+    format: McpImportFormat,
+) -> Vec<ImportFile> {
     let folder = |variable: &str, below: &str| {
         let named = std::env::var_os(variable).filter(|it| !it.is_empty()).map(PathBuf::from);
         named.or_else(|| Some(run_context.user_home.as_ref()?.join(below))).into_iter()
@@ -163,7 +166,7 @@ fn files_of(run_context: &RunContext, format: McpImportFormat) -> Vec<ImportFile
 }
 
 /// Those of `files` that there are and that have servers or cannot be read.
-fn previews(
+pub(in crate::launch::subcommands) fn previews(
     run_context: &RunContext,
     config: &ResolvedConfig,
     files: Vec<ImportFile>,
@@ -194,7 +197,9 @@ fn previews(
 }
 
 impl FilePreview {
-    fn servers(&self) -> impl Iterator<Item = &ImportableServer> {
+    pub(in crate::launch::subcommands) fn servers(
+        &self,
+    ) -> impl Iterator<Item = &ImportableServer> {
         let entries = self.entries.iter().flatten();
         entries.filter_map(|entry| entry.server.as_deref().ok())
     }
@@ -207,7 +212,7 @@ impl FilePreview {
         sanitize_line(&home_path(&self.file.path, run_context.user_home.as_deref()))
     }
 
-    fn json(&self) -> Value {
+    pub(in crate::launch::subcommands) fn json(&self) -> Value {
         let add = self.servers().map(|server| {
             json!({
                 "name": server.definition.name, "starts": server.summary(),
@@ -226,7 +231,10 @@ impl FilePreview {
     }
 }
 
-fn write_preview(run_context: &RunContext, previews: &[FilePreview]) -> anyhow::Result<()> {
+pub(in crate::launch::subcommands) fn write_preview(
+    run_context: &RunContext,
+    previews: &[FilePreview],
+) -> anyhow::Result<()> {
     let mut out = print::out();
     for preview in previews {
         let entries = match &preview.entries {
@@ -275,7 +283,7 @@ fn asked(added: &[&ImportableServer], target: &Path) -> anyhow::Result<bool> {
 }
 
 /// Writes the servers into the user's configuration, as it is now.
-fn write(
+pub(in crate::launch::subcommands) fn write(
     cli: &Cli,
     run_context: &RunContext,
     target: &Path,
