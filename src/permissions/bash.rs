@@ -107,7 +107,8 @@ const WRITES_SCRATCH: &str = "Only changes files in the scratch folder.";
 fn runs_slug(command: &SimpleCommand) -> bool {
     let name = command.words.first().and_then(ShellWord::known).map(base_name);
     let mut rest = command.words[1.min(command.words.len())..].iter();
-    name == Some("slug") && !rest.all(|word| matches!(&*word.text, "--version" | "--help"))
+    name == Some("slug")
+        && (rest.len() == 0 || !rest.all(|word| matches!(&*word.text, "--version" | "--help")))
 }
 
 fn plan_refuses(text: &str) -> PartVerdict {

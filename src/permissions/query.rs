@@ -140,6 +140,9 @@ pub struct ResolvedCommand {
     pub writes: Vec<ResolvedPath>,
     /// Arguments that may be paths. A relative path has one entry for each folder.
     pub arguments: Vec<PathArgument>,
+    /// Where the folders lead in front of a pattern or braces, which the shell looks through. An approval
+    /// is bound to them.
+    pub pattern_folders: Vec<ResolvedPath>,
     /// `None` when the command can do anything.
     pub effects: Option<ResolvedEffects>,
     /// What the program would change of what slug always asks about, if it does what its name and options
@@ -510,7 +513,8 @@ impl ResolvedRun {
         parts.add(&self.cwd.real).add(text);
         for command in &self.commands {
             let arguments = command.arguments.iter().map(|argument| &argument.path);
-            for path in command.reads.iter().chain(&command.writes).chain(arguments) {
+            let paths = command.reads.iter().chain(&command.writes).chain(arguments);
+            for path in paths.chain(&command.pattern_folders) {
                 parts.add_path(path);
             }
             if let Some(program) = &command.program {

@@ -10,13 +10,15 @@
 //! a file or folder of its own, not a link, so that nothing outside is read through it; and a
 //! working tree that git looks at has no submodule, by git's own index.
 
+mod beside;
+
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::disk::has_git_hooks;
-
 use super::paths::{PathLookupCache, PathZone, Workspace};
 use super::programs::{CommandEffects, GitUse};
+pub(super) use beside::beyond_rules;
+use beside::foreign;
 
 /// A longer configuration file, in bytes, is not read.
 const MAX_BYTES: u64 = 256 << 10;
@@ -69,42 +71,15 @@ pub(super) fn hindrance<'a>(
     folders.find_map(|folder| match (part, &effects.remote) {
         (GitUse::History, _) => look(folder, false, workspace, cache).err(),
         (GitUse::WorkingTree, _) => look(folder, true, workspace, cache).err(),
-        (GitUse::Changes, None) => foreign(folder, workspace),
+        (GitUse::Changes, None) => foreign(folder, part, workspace),
         (GitUse::Changes, Some(name)) => {
-            if let Some(why) = foreign(folder, workspace) {
+            if let Some(why) = foreign(folder, part, workspace) {
                 return Some(why);
             }
             let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
             (!has_it).then_some("this is not known to be one of the repository's remotes")
         }
     })
-}
-
-/// Why a git command in these folders may run what another repository names than the project's own. A
-/// rule that allows the command allows the project's own hooks and filters, and no others: the user saw
-/// nothing of those when they trusted the project.
-pub(super) fn beyond_rules<'a>(
-    mut folders: impl Iterator<Item = &'a Path>,
-    effects: &CommandEffects,
-    workspace: &Workspace,
-) -> Option<&'static str> {
-    effects.git?;
-    folders.find_map(|folder| foreign(folder, workspace))
-}
-
-fn foreign(folder: &Path, workspace: &Workspace) -> Option<&'static str> {
-    let found = GitRepository::find(folder);
-    let own = GitRepository::find(workspace.root());
-    let top = |it: &Result<GitRepository, &'static str>| {
-        it.as_ref().map(|it| it.top.clone()).map_err(|why| *why)
-    };
-    if top(&own) == top(&found) {
-        let modules = found.is_ok_and(|it| it.looks_into_modules());
-        return modules.then_some("git may look into submodules, which have filters of their own");
-    }
-    let may_run = found.is_ok_and(|it| it.look(true).is_ok() && !has_git_hooks(&it.common));
-    (!may_run)
-        .then_some("a repository other than the project's may have hooks and filters of its own")
 }
 
 fn look(
@@ -223,9 +198,7 @@ impl GitRepository {
             let is_sha1 =
                 |it: &GitSetting| it.name != "extensions.objectformat" || it.value == "sha1";
             let is_known = configuration.iter().all(is_sha1);
-            let index = read(&self.git_dir.join("index"), MAX_INDEX_BYTES);
-            let has_files = index.is_ok_and(|it| it.is_none_or(|it| lists_files(&it).is_some()));
-            if has_modules || !is_known || !has_files {
+            if has_modules || !is_known || !self.has_only_files() {
                 return Err(
                     "git may look into submodules, which have a configuration of their own",
                 );
@@ -234,23 +207,10 @@ impl GitRepository {
         Ok(())
     }
 
-    /// Whether the project says of a submodule which changes in it git looks for: otherwise the settings
-    /// that slug gives its child processes keep git out of it.
-    fn looks_into_modules(&self) -> bool {
-        let says = |file: &Path| match read(file, MAX_BYTES) {
-            Ok(None) => false,
-            // A file that cannot be read may say anything.
-            Err(_) => true,
-            Ok(Some(bytes)) => {
-                let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
-                text.contains("ignore") || text.contains("include") || text.contains('\\')
-            }
-        };
-        says(&self.top.join(".gitmodules"))
-            || self.top.join(".gitmodules").symlink_metadata().is_ok()
-                && self
-                    .configuration()
-                    .is_none_or(|all| all.iter().any(|it| it.name == "submodule.ignore"))
+    /// Whether git's index lists files and links alone, and no submodule.
+    fn has_only_files(&self) -> bool {
+        let index = read(&self.git_dir.join("index"), MAX_INDEX_BYTES);
+        index.is_ok_and(|it| it.is_none_or(|it| lists_files(&it).is_some()))
     }
 
     fn has_remote(&self, name: &str) -> bool {

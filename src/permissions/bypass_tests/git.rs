@@ -444,15 +444,28 @@ fn a_wildcard_rule_covers_git_in_another_repository_only_where_that_names_no_pro
 }
 
 #[test]
-fn a_submodule_that_the_project_has_git_look_into_is_another_repository() {
-    let modules = "[submodule \\\"m\\\"]\n\tpath = m\n\turl = ./m\n";
-    let env = made(&format!("printf \"{modules}\" > .gitmodules")).allow("Bash(git *)");
+fn what_a_submodule_names_is_covered_by_no_rule_on_git() {
+    let module = "git init -q m; (cd m; echo x >b; git add b; git commit -qm two); \
+                  git add m 2>/dev/null; git commit -qm three; ";
+    let changes = ["git commit -am x", "git checkout main", "git add .", "git fetch", "git stash"];
+    let env = made(module).allow("Bash(git *)");
     env.all(Allow, &["git status", "git diff"]);
-    let env = made(&format!("printf \"{modules}\\tignore = none\n\" > .gitmodules"));
-    env.allow("Bash(git *)").all(Ask, &["git status", "git diff", "git commit -am x"]);
-    let env =
-        made(&format!("printf \"{modules}\" > .gitmodules; git config submodule.m.ignore none"));
-    env.allow("Bash(git *)").all(Ask, &["git status", "git diff"]);
+    env.all(Allow, &changes);
+    let named = "git -C m config filter.x.clean \"$evil\"; echo '* filter=x' > m/.git/info/attributes; \
+                 sleep 1.1; echo y > m/b; ";
+    let told = "printf '[submodule \"m\"]\\n\\tpath = m\\n\\turl = ./m\\n\\tignore = none\\n' > .gitmodules";
+    let env = made(&format!("{module}{named}{told}")).allow("Bash(git *)");
+    runs_and_asks(&env, &["git status", "git diff"]);
+    env.all(Ask, &changes);
+    env.all(Allow, &["git log -p"]);
+    // A branch can make a submodule of a repository that lies there, and say that git looks into it.
+    let brought = "git init -q m; (cd m; echo x >b; git add b; git commit -qm two); \
+                   git checkout -qb other; git add m 2>/dev/null; ";
+    let back = "; git add .gitmodules; git commit -qm three; git checkout -q main 2>/dev/null; \
+                test -d m/.git || git init -q m; ";
+    let env = made(&format!("{brought}{told}{back}{named}")).allow("Bash(git *)");
+    env.all(Allow, &["git status", "git diff"]);
+    env.all(Ask, &["git checkout other", "git merge other", "git add ."]);
 }
 
 #[test]

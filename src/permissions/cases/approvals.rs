@@ -58,6 +58,33 @@ fn s109_a_target_that_has_moved_no_longer_holds() {
     assert!(!approved.still_holds(&env.query("Write", &access)));
 }
 
+#[cfg(unix)]
+#[test]
+fn s109_an_approval_of_a_pattern_is_bound_to_the_folder_in_front_of_it() {
+    use std::os::unix::fs::symlink;
+    let env = test_env();
+    let folder = env.path("src/d");
+    let commands = [
+        "rm -rf src/d/*",
+        "rm -rf src/d/s*",
+        "cat src/d/{a,b}",
+        "cp src/d/?x out",
+        "rm src/d/$X",
+        "src/d/t*",
+    ];
+    for command in commands {
+        std::fs::create_dir(&folder).unwrap();
+        let access = [ToolAccess::foreground(command, env.workspace.root().to_owned())];
+        let one = call("Bash", json!({"command": command}));
+        let approved = env.decide("Bash", &access).approve_by_user(&one, "once").unwrap();
+        assert!(approved.still_holds(&env.query("Bash", &access)), "{command}");
+        std::fs::remove_dir(&folder).unwrap();
+        symlink(env.folder.path(), &folder).unwrap();
+        assert!(!approved.still_holds(&env.query("Bash", &access)), "{command}");
+        std::fs::remove_file(&folder).unwrap();
+    }
+}
+
 #[test]
 fn s109_an_approval_is_bound_to_the_folder_and_the_environment() {
     let env = test_env();

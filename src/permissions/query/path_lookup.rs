@@ -224,8 +224,13 @@ impl CommandPathLookup<'_> {
                 RedirectDirection::Write => files.writes.extend(found),
             }
         }
-        for word in command.words.iter().skip(1) {
-            files.arguments.extend(self.arguments(word, folders));
+        for (at, word) in command.words.iter().enumerate() {
+            if at > 0 {
+                files.arguments.extend(self.arguments(word, folders));
+            }
+            if let Some(folder) = folder_of_pattern(word) {
+                files.pattern_folders.extend(self.everywhere(&folder, folders));
+            }
         }
         files
     }
@@ -307,4 +312,14 @@ fn path_candidates(text: &str) -> Vec<&str> {
     candidates.retain(|candidate| !candidate.is_empty());
     candidates.dedup();
     candidates
+}
+
+/// The folder in front of the first sign in a word that only the shell knows the meaning of.
+fn folder_of_pattern(word: &ShellWord) -> Option<PathBuf> {
+    if word.known().is_some() {
+        return None;
+    }
+    let begin = word.text.split(['*', '?', '[', '{', '$', '`', '\\', '\'', '"']).next()?;
+    let (folder, _) = begin.rsplit_once('/')?;
+    Some(if folder.is_empty() { PathBuf::from("/") } else { PathBuf::from(folder) })
 }
