@@ -79,7 +79,7 @@ async fn fill(
 ) -> Option<Map<String, Value>> {
     let names: Vec<&str> = fields.iter().map(|field| field.title.as_str()).collect();
     let about = format!("It wants to know: {}.", names.join(", "));
-    if !agrees(server, message, ("Answer", &about), user).await {
+    if !agrees(server, message, option("Answer", &about), user).await {
         return None;
     }
     let mut content = Map::new();
@@ -121,25 +121,32 @@ fn shown_address(url: &str) -> Option<(String, String)> {
 /// Shows an address; whether the user says that all is done there.
 async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -> bool {
     let Some((host, url)) = shown_address(url) else { return false };
-    let room = MAX_DESCRIPTION.saturating_sub(url.len() + host.len() + 100);
-    let message = cut(message, room);
+    let message = cut(message, MAX_DESCRIPTION.saturating_sub(url.len() + host.len() + 100));
     let message = format!("{message} Open this address on {host} yourself; slug does not: {url}");
-    agrees(server, &message, ("Done", "You have opened it, and are done there."), user).await
+    // The question is cut where there is little room; this can be scrolled.
+    let done = QuestionOption {
+        preview: Some(url),
+        ..option("Done", "You have opened it, and are done there.")
+    };
+    agrees(server, &message, done, user).await
 }
 
-/// Whether the user takes the first option and does not decline.
-async fn agrees(server: &str, message: &str, yes: (&str, &str), user: &dyn AskUser) -> bool {
-    let option = |(label, description): (&str, &str)| QuestionOption {
+fn option(label: &str, description: &str) -> QuestionOption {
+    QuestionOption {
         label: label.to_owned(),
         description: Some(description.to_owned()),
         preview: None,
-    };
+    }
+}
+
+/// Whether the user takes the first option and does not decline.
+async fn agrees(server: &str, message: &str, yes: QuestionOption, user: &dyn AskUser) -> bool {
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = cut(&sanitize_line(&message), MAX_DESCRIPTION).to_owned();
     let question = UserQuestion {
         question: format!("The MCP server {server} asks you: {message}"),
         header: server.to_owned(),
-        options: vec![option(yes), option(("Decline", "It gets no answer."))],
+        options: vec![yes, option("Decline", "It gets no answer.")],
         server: Some(server.to_owned()),
         ..UserQuestion::default()
     };

@@ -149,6 +149,8 @@ async fn an_address_is_shown_and_not_opened() {
         "The MCP server s asks you: Log in. Open this address on xn--lb-7kc.example yourself; slug \
          does not: https://xn--lb-7kc.example/x%E2%80%AE"
     );
+    let preview = asked[0].options[0].preview.as_deref();
+    assert_eq!(preview, Some("https://xn--lb-7kc.example/x%E2%80%AE"));
     let (reply, _) = env.asked(&[vec![chosen(1)]]).await;
     assert!(reply.contains(r#""action":"decline""#), "{reply}");
     let long = format!("https://login.example/{}", "x".repeat(1500));
