@@ -30,6 +30,7 @@ mod process;
 mod providers;
 mod sandbox;
 mod screen;
+mod scripts;
 mod security;
 mod skill_packages;
 mod tasks;

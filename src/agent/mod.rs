@@ -48,7 +48,7 @@ mod pipeline;
 mod prefix;
 mod prompt_commands;
 #[cfg(test)]
-mod protocol_schema_tests;
+pub(crate) mod protocol_schema_tests;
 #[cfg(test)]
 mod protocol_tests;
 mod provider_set;

@@ -30,13 +30,17 @@ fn schema() -> Value {
 /// `SLUG_WRITE_DOCS=1 cargo test --lib protocol_schema` writes the schema anew.
 #[test]
 fn the_schema_in_the_docs_is_that_of_the_types() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PATH);
-    let wanted = format!("{:#}\n", schema());
+    assert_is_in_docs(PATH, &schema(), "protocol_schema");
+}
+
+/// Fails unless the file has this schema, or writes it there if that is asked for.
+pub(crate) fn assert_is_in_docs(name: &str, schema: &Value, test: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let wanted = format!("{schema:#}\n");
     if std::env::var_os("SLUG_WRITE_DOCS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
     }
-    let advice =
-        format!("{PATH} is not up to date: SLUG_WRITE_DOCS=1 cargo test --lib protocol_schema");
+    let advice = format!("{name} is not up to date: SLUG_WRITE_DOCS=1 cargo test --lib {test}");
     assert!(std::fs::read_to_string(&path).unwrap_or_default() == wanted, "{advice}");
 }
 
@@ -88,7 +92,7 @@ fn what_is_no_message_does_not_fit_the_schema() {
 }
 
 /// What is wrong with a value, by a definition of the schema.
-fn fault(root: &Value, definition: &str, value: &Value) -> Option<String> {
+pub(crate) fn fault(root: &Value, definition: &str, value: &Value) -> Option<String> {
     check(root, &root["$defs"][definition], value).err()
 }
 

@@ -68,6 +68,12 @@ pub enum CliCommand {
         #[arg(long)]
         setup: bool,
     },
+    /// Hold a session for many clients of a Unix socket, until one of them ends it
+    Serve {
+        /// Where the socket is made, in a folder that only you can open
+        #[arg(long, value_name = "PATH")]
+        socket: PathBuf,
+    },
     /// Print completions for a shell
     Completions {
         /// Which shell.

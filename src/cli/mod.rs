@@ -129,6 +129,19 @@ pub struct Cli {
     )]
     pub output_format: OutputFormat,
 
+    /// Read standard input as text, or as stream-json: messages, answers to questions and interrupts, one
+    /// object per line, until the input ends. Needs the same --output-format
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        requires = "prompt",
+        help_heading = "Scripts"
+    )]
+    pub input_format: InputFormat,
+
     /// End a turn after this many rounds of tool calls, with a summary and exit status 3; without a
     /// screen 300 by default, otherwise no limit
     #[arg(
@@ -249,6 +262,16 @@ pub enum OutputFormat {
     StreamJson,
 }
 
+/// What `slug -p` reads on standard input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum InputFormat {
+    /// The prompt, or context for it.
+    #[default]
+    Text,
+    /// One JSON object a line, until the end.
+    StreamJson,
+}
+
 const AFTER_HELP: &str = "\
 Examples:
   slug                                    chat in the current folder
@@ -283,6 +306,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
     };
     if let Some(command) = mistyped_command(&cli.message) {
         return Err(no_command(&cli.message[0], &command));
+    }
+    if cli.input_format == InputFormat::StreamJson && cli.output_format != OutputFormat::StreamJson
+    {
+        return Err(Cli::command().error(
+            ErrorKind::ArgumentConflict,
+            "--input-format stream-json needs --output-format stream-json, since questions and answers \
+             go both ways",
+        ));
     }
     match &cli.prompt {
         Some(Some(text)) if is_flag(text) => Err(prompt_took(text)),

@@ -1,11 +1,15 @@
-//! Front end: `slug -p`, for scripts.
+//! Front end: `slug -p` and `slug serve`, for scripts.
 //!
 //! Only the answer goes to standard output, everything else to standard error. What is printed
 //! follows from the agent's events and from how the run ended ([`HeadlessReport`]); [`run`] has the
-//! clock, and writes it to the two streams.
+//! clock, and writes it to the two streams. [`stream`] is for scripts that do not only ask once.
 
+mod output_line;
 mod report;
 mod run_facts;
+mod stream;
+#[cfg(test)]
+mod stream_schema_tests;
 
 use std::io::Write;
 use std::time::Duration;
@@ -19,11 +23,12 @@ use crate::session::SessionStore;
 
 pub use report::HeadlessReport;
 pub use run_facts::RunFacts;
+pub use stream::{ConversationLimits, ImageKeeper, StreamRun, StreamTransport, converse};
 
 use report::ReportStream;
 use run_facts::RunEnd;
 
-/// How long a run that was stopped by its time limit may take to end.
+/// How long a run that was stopped may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The processes that the agent's calls have left running.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 use crate::agent::AgentEvent;
 use crate::cli::{CliExitStatus, OutputFormat};
@@ -13,6 +12,10 @@ use crate::domain::{
 };
 use crate::session::{FileDelta, LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
+use super::output_line::{
+    AgentLine, OutputLine, RefusedCall, ResultError, ResultFile, ResultLine, SessionLine,
+    SourceCost,
+};
 use super::run_facts::{AwaitedResponse, RunEnd, RunError, RunFacts, TimeState};
 
 /// What has happened so far, and what the result will be.
@@ -44,7 +47,7 @@ pub struct HeadlessReport {
     /// The stop reason of the response that `text` is from.
     stop: Option<StopReason>,
     turn: TurnId,
-    refused: Vec<(ToolCall, String)>,
+    refused: Vec<RefusedCall>,
     outcome: Option<TurnOutcome>,
     usage: TokenUsage,
     cost: Option<Money>,
@@ -67,7 +70,7 @@ pub(super) enum ReportStream {
     Err,
 }
 
-type ReportLines = Vec<(ReportStream, String)>;
+pub(super) type ReportLines = Vec<(ReportStream, String)>;
 
 impl HeadlessReport {
     /// A report before the first event.
@@ -154,18 +157,41 @@ impl HeadlessReport {
     /// The first line of the event stream, and those that waited for it.
     fn release(&mut self) -> ReportLines {
         self.first_line = FirstLineState::Written;
-        let mut lines = self.line(&json!({
-            "type": "session",
-            "id": self.session,
-            "version": self.facts.version,
-            "cwd": self.facts.cwd,
-            "provider": self.model.as_ref().map(|model| &model.provider),
-            "model": self.model.as_ref().map(|model| &model.model),
-            "mode": self.mode.map(PermissionMode::name),
-            "tools": self.facts.tools,
-        }));
+        let mut lines = self.line(&self.session_line());
         lines.append(&mut self.held);
         lines
+    }
+
+    /// The line that names the session, with what is known of it.
+    pub(super) fn session_line(&self) -> OutputLine {
+        OutputLine::Session(Box::new(SessionLine {
+            id: self.session,
+            version: self.facts.version,
+            cwd: self.facts.cwd.clone(),
+            provider: self.model.as_ref().map(|model| model.provider.clone()),
+            model: self.model.as_ref().map(|model| model.model.clone()),
+            mode: self.mode.map(PermissionMode::name),
+            tools: self.facts.tools.clone(),
+        }))
+    }
+
+    /// The first line and those that wait for it, though the model may not be known yet.
+    pub(super) fn release_waiting(&mut self) -> ReportLines {
+        match self.first_line {
+            FirstLineState::Waiting => self.release(),
+            FirstLineState::NotOpened | FirstLineState::Written => Vec::new(),
+        }
+    }
+
+    /// Forgets what belongs to the turn before: the next one has a result of its own.
+    pub(super) fn begin_turn(&mut self) {
+        let new = Self::new(self.format, RunFacts::default());
+        let before = std::mem::replace(self, new);
+        self.facts = before.facts;
+        (self.first_line, self.held) = (before.first_line, before.held);
+        (self.session, self.model, self.mode) = (before.session, before.model, before.mode);
+        (self.jobs, self.agents, self.turn) = (before.jobs, before.agents, before.turn);
+        self.has_told_loading = before.has_told_loading;
     }
 
     /// Follows whether a response is awaited, for a run whose time is up.
@@ -200,8 +226,11 @@ impl HeadlessReport {
                 Vec::new()
             }
             AgentEvent::ModelChanged { model, .. } => {
-                self.model = Some(model.clone());
-                Vec::new()
+                let is_news = self.model.replace(model.clone()).is_none();
+                match is_news && self.first_line == FirstLineState::Written {
+                    true => self.line(&self.session_line()),
+                    false => Vec::new(),
+                }
             }
             AgentEvent::JobStarted(job) => {
                 self.jobs.insert(job.id, job.command.clone());
@@ -236,13 +265,8 @@ impl HeadlessReport {
                 let (seconds, number, of) = (again.pause.as_secs_f32(), again.number, again.of);
                 let text = format!("{reason} Trying again in {seconds:.1} s ({number} of {of}).");
                 let mut lines = vec![(ReportStream::Err, text)];
-                lines.extend(self.line(&json!({
-                    "type": "retry",
-                    "reason": reason,
-                    "wait_ms": again.pause.as_millis(),
-                    "number": number,
-                    "of": of,
-                })));
+                let (reason, wait_ms) = (reason.clone(), milliseconds(again.pause));
+                lines.extend(self.line(&OutputLine::Retry { reason, wait_ms, number, of }));
                 lines
             }
             // A notice tells what is requested instead.
@@ -251,18 +275,12 @@ impl HeadlessReport {
                 let reason = &held.reason;
                 let text = format!("{reason} Waiting {:.1} s.", held.wait.as_secs_f32());
                 let mut lines = vec![(ReportStream::Err, text)];
-                lines.extend(self.line(&json!({
-                    "type": "held",
-                    "reason": reason,
-                    "wait_ms": held.wait.as_millis(),
-                })));
+                let (reason, wait_ms) = (reason.clone(), milliseconds(held.wait));
+                lines.extend(self.line(&OutputLine::Held { reason, wait_ms }));
                 lines
             }
             AgentEvent::Subagent(agent) => self.subagent(agent),
-            AgentEvent::CallRefused { call, reason } => {
-                self.refused.push((call.clone(), reason.clone()));
-                vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
-            }
+            AgentEvent::CallRefused { call, reason } => self.refuse(call.clone(), reason.clone()),
             AgentEvent::ModelLoading(Some(_)) if !self.has_told_loading => {
                 self.has_told_loading = true;
                 vec![(ReportStream::Err, "Loading the model.".to_owned())]
@@ -304,6 +322,13 @@ impl HeadlessReport {
         }
     }
 
+    /// Notes a call that was not permitted.
+    pub(super) fn refuse(&mut self, call: ToolCall, reason: String) -> ReportLines {
+        let text = format!("Refused {}: {reason}", call.name);
+        self.refused.push(RefusedCall { call, reason });
+        vec![(ReportStream::Err, text)]
+    }
+
     /// Tells that an agent has begun or ended, and in lines of JSON all that changes in between.
     fn subagent(&mut self, agent: &SubagentSummary) -> ReportLines {
         let is_news = self.agents.insert(agent.agent, agent.state) != Some(agent.state);
@@ -320,20 +345,19 @@ impl HeadlessReport {
             let text = format!("Agent {} ({}) is {state}.{refused}", agent.agent, agent.name());
             lines.push((ReportStream::Err, text));
         }
-        lines.extend(self.line(&json!({
-            "type": "agent",
-            "agent": agent.agent,
-            "call": agent.call,
-            "session": agent.session,
-            "kind": agent.kind,
-            "task": agent.task,
-            "state": agent.state,
-            "tool_calls": agent.tool_calls,
-            "refused_calls": agent.refused_calls,
-            "tokens": agent.tokens,
-            "cost": agent.cost,
-            "elapsed_ms": agent.elapsed_ms,
-        })));
+        lines.extend(self.line(&OutputLine::Agent(Box::new(AgentLine {
+            agent: agent.agent,
+            call: agent.call.clone(),
+            session: agent.session,
+            kind: agent.kind.clone(),
+            task: agent.task.clone(),
+            state: agent.state,
+            tool_calls: agent.tool_calls,
+            refused_calls: agent.refused_calls,
+            tokens: agent.tokens,
+            cost: agent.cost,
+            elapsed_ms: agent.elapsed_ms,
+        }))));
         lines
     }
 
@@ -344,11 +368,12 @@ impl HeadlessReport {
             NoticeLevel::Error => "error",
         };
         let mut lines = vec![(ReportStream::Err, text.to_owned())];
-        lines.extend(self.line(&json!({"type": "notice", "level": level, "text": text})));
+        lines.extend(self.line(&OutputLine::Notice { level, text: text.to_owned() }));
         lines
     }
 
-    fn recorded(&mut self, record: &Arc<LogRecord>) -> ReportLines {
+    /// What a record of the log tells.
+    pub(super) fn recorded(&mut self, record: &Arc<LogRecord>) -> ReportLines {
         if let LogEntry::TurnEnd(end) = &record.entry {
             (self.outcome, self.usage) = (Some(end.outcome.clone()), end.usage);
             self.rounds += end.rounds;
@@ -359,12 +384,11 @@ impl HeadlessReport {
         }
         if let LogEntry::Compaction(compaction) = &record.entry {
             let (told, tokens) = (compaction.told(), compaction.tokens);
-            let line = json!({
-                "type": "compaction",
-                "text": told,
-                "tokens_before": tokens.map(|tokens| tokens.before),
-                "tokens_after": tokens.map(|tokens| tokens.after),
-            });
+            let line = OutputLine::Compaction {
+                text: told.clone(),
+                tokens_before: tokens.map(|tokens| tokens.before),
+                tokens_after: tokens.map(|tokens| tokens.after),
+            };
             let mut lines = vec![(ReportStream::Err, told)];
             lines.extend(self.line(&line));
             return lines;
@@ -384,32 +408,30 @@ impl HeadlessReport {
                 } else {
                     self.text = text;
                 }
-                self.line(&json!({
-                    "type": "message",
-                    "role": "assistant",
-                    "content": entry.content,
-                    "stop_reason": entry.stop_reason,
-                    "usage": entry.usage,
-                    "cost": entry.cost,
-                }))
+                self.line(&OutputLine::Message {
+                    role: entry.role,
+                    content: entry.content.clone(),
+                    stop_reason: entry.stop_reason,
+                    usage: entry.usage,
+                    cost: entry.cost,
+                })
             }
             MessageRole::User => self.results(entry),
         }
     }
 
     fn results(&self, entry: &MessageEntry) -> ReportLines {
-        let name = entry.result.as_ref().map(|result| result.name.as_str());
+        let name = entry.result.as_ref().map(|result| result.name.clone());
         let mut lines = Vec::new();
         for block in &entry.content {
             match block {
                 ContentBlock::ToolResult { tool_use_id, content, is_error } => {
-                    lines.extend(self.line(&json!({
-                        "type": "tool_result",
-                        "tool_use_id": tool_use_id,
-                        "name": name,
-                        "content": content,
-                        "is_error": is_error,
-                    })));
+                    lines.extend(self.line(&OutputLine::ToolResult {
+                        tool_use_id: tool_use_id.clone(),
+                        name: name.clone(),
+                        content: content.clone(),
+                        is_error: *is_error,
+                    }));
                 }
                 ContentBlock::Text { .. }
                 | ContentBlock::Context { .. }
@@ -424,14 +446,18 @@ impl HeadlessReport {
 
     /// The last lines: what went wrong, what is ended, and the result.
     pub(super) fn finish(&mut self, end: &RunEnd) -> ReportLines {
-        let mut lines = match self.first_line {
-            FirstLineState::Waiting => self.release(),
-            FirstLineState::NotOpened | FirstLineState::Written => Vec::new(),
-        };
+        let mut lines = self.release_waiting();
         for command in self.background(end) {
             let text = format!("Still running, and ended now: {}", one_line(command));
             lines.push((ReportStream::Err, text));
         }
+        lines.extend(self.finish_turn(end));
+        lines
+    }
+
+    /// What went wrong in a turn that is over, and its result.
+    pub(super) fn finish_turn(&mut self, end: &RunEnd) -> ReportLines {
+        let mut lines = self.release_waiting();
         let error = RunError::of(self.outcome.as_ref(), self.time);
         if let Some(error) = &error {
             lines.push((ReportStream::Err, error.message.clone()));
@@ -442,7 +468,7 @@ impl HeadlessReport {
             }
             OutputFormat::Text => {}
             OutputFormat::Json | OutputFormat::StreamJson => {
-                lines.push((ReportStream::Out, self.result(end, error.as_ref()).to_string()));
+                lines.push((ReportStream::Out, self.result(end, error).text()));
             }
         }
         lines
@@ -453,58 +479,48 @@ impl HeadlessReport {
         self.jobs.values().chain(&end.background)
     }
 
-    fn result(&self, end: &RunEnd, error: Option<&RunError>) -> Value {
-        let files: Vec<Value> = end
-            .files
-            .iter()
-            .map(|FileDelta { name, lines }| {
-                let (added, removed) = lines.unzip();
-                json!({"path": name, "added": added, "removed": removed})
-            })
-            .collect();
-        let refused: Vec<Value> = self
-            .refused
-            .iter()
-            .map(|(call, reason)| json!({"call": call, "reason": reason}))
-            .collect();
-        let by_source: Map<String, Value> = self
-            .by_source
-            .iter()
-            .map(|(of, spent)| {
-                let sums = json!({"usage": spent.usage, "cost": spent.known_cost()});
-                (of.name().to_owned(), sums)
-            })
-            .collect();
+    fn result(&self, end: &RunEnd, error: Option<RunError>) -> OutputLine {
+        let files = end.files.iter().map(|FileDelta { name, lines }| {
+            let (added, removed) = lines.unzip();
+            ResultFile { path: name.clone(), added, removed }
+        });
+        let by_source = self.by_source.iter().map(|(of, spent)| {
+            (of.name(), SourceCost { usage: spent.usage, cost: spent.known_cost() })
+        });
+        let error = error.map(|RunError { kind, message }| ResultError { kind, message });
         // An unknown cost is not zero.
-        json!({
-            "type": "result",
-            "text": self.text,
-            "session_id": self.session,
-            "usage": self.usage,
-            "cost": self.cost,
-            "by_source": by_source,
-            "turns": self.turn,
-            "rounds": self.rounds,
-            "duration_ms": u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
-            "provider": self.model.as_ref().map(|model| &model.provider),
-            "model": self.model.as_ref().map(|model| &model.model),
-            "stop_reason": self.stop,
-            "files": files,
-            "background": self.background(end).collect::<Vec<_>>(),
-            "exit": self.exit().code(),
-            "refused": refused,
-            "refused_to_agents": self.refused_to_agents.values().sum::<u32>(),
-            "error": error.map(|error| json!({"kind": error.kind, "message": error.message})),
-        })
+        OutputLine::Result(Box::new(ResultLine {
+            text: self.text.clone(),
+            session_id: self.session,
+            usage: self.usage,
+            cost: self.cost,
+            by_source: by_source.collect(),
+            turns: self.turn,
+            rounds: self.rounds,
+            duration_ms: milliseconds(end.elapsed),
+            provider: self.model.as_ref().map(|model| model.provider.clone()),
+            model: self.model.as_ref().map(|model| model.model.clone()),
+            stop_reason: self.stop,
+            files: files.collect(),
+            background: self.background(end).cloned().collect(),
+            exit: self.exit().code(),
+            refused: self.refused.clone(),
+            refused_to_agents: self.refused_to_agents.values().sum(),
+            error,
+        }))
     }
 
     /// A line of the event stream; nothing in other formats.
-    fn line(&self, value: &Value) -> ReportLines {
+    fn line(&self, line: &OutputLine) -> ReportLines {
         match self.format {
-            OutputFormat::StreamJson => vec![(ReportStream::Out, value.to_string())],
+            OutputFormat::StreamJson => vec![(ReportStream::Out, line.text())],
             OutputFormat::Text | OutputFormat::Json => Vec::new(),
         }
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A command on one line.

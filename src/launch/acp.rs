@@ -20,14 +20,14 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::files::DiskFiles;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{SignalStream, raise_again};
-use crate::platform::{image, logging, supervisor, terminal};
+use crate::platform::{logging, supervisor, terminal};
 use crate::session::SessionStore;
 use crate::trust;
 
 use super::build::{self, RunParticipants, RunParts};
 use super::run_context::RunContext;
 use super::screen::ScreenStartup;
-use super::single_prompt::SERVERS_LIMIT;
+use super::script_run::SERVERS_LIMIT;
 use super::startup::{StartupModel, StartupOutcome, StartupQuestions, report_config_errors};
 use super::{maintenance, no_model, print};
 
@@ -209,9 +209,7 @@ impl AcpHost for EditorAgents {
     }
 
     fn keep_image(&self, name: &str, bytes: Vec<u8>) -> Result<MessageImage, String> {
-        let prepared = image::fit(name, bytes).map_err(|error| error.to_string())?;
-        self.store.blobs().put(&prepared.bytes).map_err(|error| error.to_string())?;
-        Ok(prepared.image)
+        build::keep_image(&self.store, name, bytes)
     }
 }
 

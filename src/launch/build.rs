@@ -14,13 +14,14 @@ use crate::cli::{Cli, DemoChoice};
 use crate::commands::CommandRegistry;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
-use crate::domain::AgentBudgets;
+use crate::domain::{AgentBudgets, MessageImage};
 use crate::lsp::LspServers;
 use crate::mcp::McpServers;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
+use crate::platform::image;
 use crate::platform::poppler::PopplerReader;
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::reader_process::ReaderProcess;
@@ -279,6 +280,21 @@ pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) ->
 pub(super) fn store(run_context: &RunContext) -> SessionStore {
     let home = &run_context.home;
     SessionStore::new(home.sessions(), home.trash(), home.blobs())
+}
+
+/// Makes an image fit for models and stores its bytes.
+///
+/// # Errors
+///
+/// When it is no image that models take, or cannot be stored; a sentence.
+pub(super) fn keep_image(
+    store: &SessionStore,
+    name: &str,
+    bytes: Vec<u8>,
+) -> Result<MessageImage, String> {
+    let prepared = image::fit(name, bytes).map_err(|error| error.to_string())?;
+    store.blobs().put(&prepared.bytes).map_err(|error| error.to_string())?;
+    Ok(prepared.image)
 }
 
 /// The debug log of this run; one that writes nothing where none is asked for.

@@ -25,10 +25,12 @@ mod run_context;
 mod sandbox_setup;
 mod screen;
 mod screen_services;
+mod script_run;
 mod server_discovery;
 mod servers;
 mod single_prompt;
 mod startup;
+mod stream_session;
 mod subagents;
 mod subcommands;
 mod themes;
@@ -119,6 +121,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Migrate(_)
             | cli::CliCommand::Replay(_)
             | cli::CliCommand::Acp { .. }
+            | cli::CliCommand::Serve { .. }
             | cli::CliCommand::Eval(_),
         )
         | None => {}

@@ -57,7 +57,7 @@ use super::questions;
 use super::run_context::RunContext;
 use super::screen_services::{self, ScreenServices};
 use super::startup::{self, StartupModel, StartupOutcome, StartupQuestions};
-use super::{maintenance, print, single_prompt, themes};
+use super::{maintenance, print, script_run, themes};
 
 /// What the input of the demo begins with: the task that its script plays.
 const DEMO_MESSAGE: &str = "Customers say a 500 g parcel costs too much. Fix it.";
@@ -282,7 +282,7 @@ impl ChatLaunch<'_> {
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
         servers.start();
         let (AgentHandle { id: agent, commands, stop, children, task }, events) =
-            agent::spawn(setup, single_prompt::start(cli, run_context)?);
+            agent::spawn(setup, script_run::start(cli, run_context)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
         if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");

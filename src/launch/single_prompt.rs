@@ -1,35 +1,21 @@
 //! `slug -p`: one question, its answer, and an exit status for a script.
 
-use std::io::{IsTerminal, Read};
-use std::sync::Arc;
-use std::time::Duration;
+use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, bail};
-use async_trait::async_trait;
 
-use crate::agent::{self, AgentHandle, InitialSession};
-use crate::cli::{Cli, CliExitStatus};
-use crate::headless::{self, BackgroundProcesses, HeadlessRun, RunFacts};
-use crate::permissions::store::{self, ProjectSettingsTrust};
-use crate::platform::process::ProcessHost;
-use crate::platform::redact::Redactor;
-use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
-use crate::platform::{logging, supervisor};
-use crate::trust;
+use crate::agent::Interactivity;
+use crate::cli::{Cli, CliExitStatus, InputFormat};
+use crate::headless::{self, HeadlessRun, StreamTransport};
 
-use super::build::{self, RunParticipants, RunParts};
-use super::no_model;
-use super::print;
+use super::print::PrintWriter;
 use super::run_context::RunContext;
-use super::startup::{ScratchFolder, report_config_errors};
-
-/// How long a run waits for MCP servers before it begins without those that are still starting.
-pub(super) const SERVERS_LIMIT: Duration = Duration::from_secs(5);
+use super::script_run::{CheckedRun, until_end};
+use super::startup::ScratchFolder;
+use super::stream_session;
 
 /// The most bytes of standard input that are read as context.
 const INPUT_LIMIT: u64 = 4 << 20;
-/// How long a stopped run may take to save its session.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(
     cli: &Cli,
@@ -39,133 +25,35 @@ pub(super) async fn run(
     let scratch = ScratchFolder::for_demo(cli)?;
     let moved = scratch.as_ref().map(|scratch| scratch.moved(run_context));
     let run_context = moved.as_ref().unwrap_or(run_context);
-    let project = run_context.project(cli)?;
-    let config = match run_context.config(cli, project) {
-        Ok(config) => config,
-        Err(errors) => return Ok(report_config_errors(&errors)),
+    let checked = match CheckedRun::of(cli, run_context).await? {
+        Ok(checked) => checked,
+        Err(exit) => return Ok(exit),
     };
-    let rules = store::load(&run_context.workspace(project), project);
-    if !rules.faults().is_empty() {
-        rules.faults().iter().for_each(|fault| print::complain(&fault.to_string()));
-        print::complain(
-            "slug cannot tell what these settings forbid, and nobody is here to ask, so nothing \
-             ran",
-        );
-        return Ok(CliExitStatus::Usage);
-    }
-    if cli.demo.is_none() && config.nothing_configured() {
-        no_model::check(run_context, &config).await?;
+    match cli.input_format {
+        InputFormat::Text => {}
+        InputFormat::StreamJson => {
+            let transport = StreamTransport::Pipe(prompt.map(str::to_owned));
+            let run = checked.start(cli, run_context, Interactivity::Interactive).await?;
+            return stream_session::hold(run, transport, cli.timeout, scratch).await;
+        }
     }
     let text = prompt_text(prompt)?;
-    if project == ProjectSettingsTrust::Untrusted
-        && !trust::inventory(&run_context.cwd, run_context.user_home.as_deref()).is_empty()
-    {
-        print::complain(
-            "this folder is not trusted: its settings and instruction files are ignored \
-             (--trust-workspace uses them for this run)",
-        );
-    }
-    let redactor = Redactor::default();
-    let filter = std::env::var("RUST_LOG").ok();
-    let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
-    let participants = RunParticipants::headless(cli, run_context, &config, &redactor)?;
-    let RunParts { mut setup, processes, servers, .. } =
-        build::parts(run_context, &config, project, participants, &redactor)?;
-    setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-    let start = start(cli, run_context)?;
-    let facts = RunFacts {
-        version: env!("CARGO_PKG_VERSION"),
-        cwd: run_context.cwd.clone(),
-        tools: setup.registry.specs().iter().map(|spec| spec.name.clone()).collect(),
+    let mut run = checked.start(cli, run_context, Interactivity::Headless).await?;
+    let mut streams = (PrintWriter::new(std::io::stdout()), PrintWriter::new(std::io::stderr()));
+    let (facts, store) = (run.facts.clone(), run.store.clone());
+    let (agent, events, background, signals) = run.split();
+    let given = HeadlessRun {
+        prompt: text,
+        format: cli.output_format,
+        facts,
+        time_limit: cli.timeout,
+        store,
+        background,
     };
-    let store = setup.store.clone();
-    let mut signals = SignalStream::listen()?;
-    servers.start();
-    servers.settle(SERVERS_LIMIT).await;
-    for status in servers.status() {
-        if let Some(why) = status.state.failure() {
-            print::complain(&format!("MCP server {}: {why}", status.name));
-        }
-    }
-    let (agent, mut events) = agent::spawn(setup, start);
-
-    let mut streams =
-        (print::PrintWriter::new(std::io::stdout()), print::PrintWriter::new(std::io::stderr()));
-    let mut signal: Option<HandledSignal> = None;
-    let report = {
-        let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
-            (&mut streams.0, &mut streams.1);
-        let given = HeadlessRun {
-            prompt: text,
-            format: cli.output_format,
-            facts,
-            time_limit: cli.timeout,
-            store,
-            background: &LeftProcesses { processes: processes.clone(), redactor },
-        };
-        let answering = headless::run(given, &agent, &mut events, streams);
-        tokio::pin!(answering);
-        loop {
-            tokio::select! {
-                report = &mut answering => break Some(report),
-                received = signals.next(), if signal.is_none() => {
-                    if received.is_ending() {
-                        signal = Some(received);
-                        agent.stop.stop_all();
-                    }
-                }
-                () = tokio::time::sleep(SHUTDOWN_TIMEOUT), if signal.is_some() => break None,
-            }
-        }
-    };
-    let AgentHandle { commands, task, .. } = agent;
-    drop((commands, events));
-    // Saves the session and ends the child processes before slug ends.
-    let saved = tokio::time::timeout(SHUTDOWN_TIMEOUT, task).await;
-    processes.end_all().await;
-    if let Some(signal) = signal {
-        drop((log, scratch));
-        raise_again(signal, &supervisor::program()?);
-    }
-    if saved.is_err() {
-        bail!("The session could not be saved in time.");
-    }
-    match report {
-        Some(report) => Ok(report?.exit()),
-        None => bail!("Stopped."),
-    }
-}
-
-/// What commands have left running, without slug's keys in it.
-struct LeftProcesses {
-    processes: Arc<ProcessHost>,
-    redactor: Redactor,
-}
-
-#[async_trait]
-impl BackgroundProcesses for LeftProcesses {
-    async fn left_running(&self) -> Vec<String> {
-        let commands = self.processes.left_running().await;
-        commands.iter().map(|text| self.redactor.redact_own(text).into_owned()).collect()
-    }
-}
-
-/// The session that the agent opens: a new one, or the one that the command line names.
-pub(super) fn start(cli: &Cli, run_context: &RunContext) -> anyhow::Result<InitialSession> {
-    let store = build::store(run_context);
-    if let Some(prefix) = &cli.resume {
-        return Ok(InitialSession::Resume(store.resolve(prefix)?));
-    }
-    if let Some(prefix) = &cli.fork_session {
-        return Ok(InitialSession::Fork(store.resolve(prefix)?));
-    }
-    if !cli.continue_newest {
-        return Ok(InitialSession::New);
-    }
-    match store.newest_in(&run_context.cwd)? {
-        Some(session) => Ok(InitialSession::Resume(session)),
-        None => bail!("This folder has no session to continue. Run `slug` to start one."),
-    }
+    let streams: (&mut dyn Write, &mut dyn Write) = (&mut streams.0, &mut streams.1);
+    let answering = headless::run(given, agent, events, streams);
+    let (report, signal) = until_end(answering, signals, || agent.stop.stop_all()).await;
+    run.end(report.map(|report| Ok(report?.exit())), signal, scratch).await
 }
 
 /// The text of `-p`, followed by standard input unless that is a terminal.

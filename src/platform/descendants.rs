@@ -43,6 +43,22 @@ pub(super) fn signal_groups_below(pid: Pid, signal: Signal) {
     }
 }
 
+/// Whether a process is below this one. One that has ended is not.
+pub(super) fn is_below(pid: RawPid) -> bool {
+    let own = Pid::as_raw(Some(rustix::process::getpid()));
+    // A process that ends meanwhile hands its children on, at the longest up to this one.
+    let mut next = pid;
+    while next > 1 {
+        let Ok(stat) = std::fs::read(format!("/proc/{next}/stat")) else { return false };
+        let Some(process) = parse(next, &String::from_utf8_lossy(&stat)) else { return false };
+        if process.parent == own {
+            return true;
+        }
+        next = process.parent;
+    }
+    false
+}
+
 fn all_processes() -> Vec<ProcStat> {
     let Ok(listing) = std::fs::read_dir("/proc") else { return Vec::new() };
     listing
@@ -88,6 +104,18 @@ mod tests {
         let process = parse(7, "7 (a) S 1 (b c) R 5 6 6 0 -1 4194304");
         assert_eq!(process, Some(ProcStat { pid: 7, parent: 5, group: 6 }));
         assert_eq!(parse(7, "7 (cut"), None);
+    }
+
+    #[test]
+    fn a_process_is_below_who_started_it_and_not_below_itself() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let id = |id: u32| RawPid::try_from(id).unwrap();
+        assert!(is_below(id(child.id())));
+        assert!(!is_below(id(std::process::id())));
+        assert!(!is_below(1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_below(id(child.id())));
     }
 
     #[test]

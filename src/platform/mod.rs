@@ -10,6 +10,7 @@ pub mod hangup;
 pub mod hyperlinks;
 pub mod image;
 pub mod key_command;
+pub mod local_socket;
 pub mod logging;
 pub mod memory;
 pub mod paths;

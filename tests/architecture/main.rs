@@ -64,7 +64,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &["catalogue", "config", "context", "domain", "lsp", "mcp", "permissions", "providers"],
     ),
     ("eval", &["agent", "domain", "session"]),
-    ("headless", &["agent", "cli", "domain", "session"]),
+    ("headless", &["agent", "cli", "domain", "platform", "session"]),
     ("services", &["config", "disk", "domain", "hooks", "mcp", "providers", "session"]),
     (
         "tui",

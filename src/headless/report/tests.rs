@@ -1,6 +1,7 @@
 //! What a script reads, event by event.
 
 use chrono::DateTime;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::{AgentId, CallId, CallInput, ContextWindow, EntryId, JobEnd, JobInfo, Message};
@@ -84,7 +85,7 @@ fn the_pieces_of_an_answer_that_was_cut_off_are_one() {
 fn every_retry_is_reported_with_its_number() {
     use crate::providers::RateLimited;
     use crate::providers::retry::RetryAttempt;
-    let pause = std::time::Duration::from_millis(1500);
+    let pause = Duration::from_millis(1500);
     let (turn, reason) = (TurnId(1), "Busy.".to_owned());
     let again = Some(RetryAttempt { pause, number: 2, of: 10 });
     let held = RateLimited { wait: pause, reason: "Slow down.".to_owned() };
@@ -236,7 +237,7 @@ fn the_result_has_the_figures_of_the_run() {
     ];
     let delta = |name: &str, lines| FileDelta { name: name.into(), lines };
     let end = RunEnd {
-        elapsed: std::time::Duration::from_millis(1234),
+        elapsed: Duration::from_millis(1234),
         files: vec![delta("a.rs", Some((3, 1))), delta("b.png", None)],
         background: vec!["sleep 300 &\necho ok".into()],
     };

@@ -29,7 +29,7 @@ use crate::providers::Provider;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
-use super::{acp, build, local, lsp, print, replay};
+use super::{acp, build, local, lsp, print, replay, stream_session};
 
 pub(super) use export_import::write_file;
 
@@ -79,6 +79,7 @@ pub(super) async fn run(
             Ok(CliExitStatus::Answered)
         }
         CliCommand::Acp { setup: false } => acp::run(cli, run_context).await,
+        CliCommand::Serve { socket } => stream_session::serve(cli, run_context, socket).await,
         CliCommand::Acp { setup: true } => acp::set_up(cli, run_context).await,
         CliCommand::Replay(what) => replay::run(cli, run_context, what).await,
         CliCommand::Eval(arguments) => eval::run(cli, run_context, arguments).await,
