@@ -10,6 +10,7 @@ pub mod context;
 pub mod disk;
 pub mod doctor;
 pub mod domain;
+pub mod emulator;
 pub mod eval;
 pub mod headless;
 pub mod hooks;

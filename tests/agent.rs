@@ -17,6 +17,7 @@ mod hooks;
 mod images;
 mod inner_calls;
 mod interrupt;
+mod job_terminals;
 mod job_tools;
 mod jobs;
 mod language_servers;

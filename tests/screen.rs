@@ -10,6 +10,7 @@ mod exit;
 mod first_hour;
 mod images;
 mod interrupt;
+mod job_terminals;
 mod jobs;
 mod linear;
 mod mcp;

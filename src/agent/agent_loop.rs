@@ -290,6 +290,8 @@ impl Agent {
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
+            | AgentCommand::TypeIntoJob { .. }
+            | AgentCommand::ResizeJob { .. }
             | AgentCommand::DetachCommand
             | AgentCommand::FollowJobs(_)
             | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
@@ -305,6 +307,10 @@ impl Agent {
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Save => self.tell_saved().await,
             AgentCommand::EndJob { job } => self.session.jobs.end(job),
+            AgentCommand::TypeIntoJob { job, typed } => {
+                self.session.jobs.type_into(job, &typed, &self.events);
+            }
+            AgentCommand::ResizeJob { job, size } => self.session.jobs.resize(job, size),
             AgentCommand::DetachCommand => self.session.jobs.detach_foreground(&self.events),
             AgentCommand::FollowJobs(wanted) => {
                 let (jobs, events) = (&self.session.jobs, &self.events);

@@ -18,8 +18,7 @@ use crate::domain::{
 };
 use crate::permissions::danger_targets::DangerTarget;
 use crate::permissions::{
-    HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, RuleError,
-    ToolCallTicket,
+    HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
 };
 use crate::tools::ToolError;
 
@@ -28,14 +27,15 @@ use super::call_hooks;
 use super::call_plan::{ArgumentsOrigin, CallPlan, CallProvenance};
 use super::danger_facts::danger_facts;
 use super::event::AgentEvent;
-use super::partial_approval::{PartialApproval, narrow_to_part};
-use super::rule_request::RuleReply;
+use super::partial_approval::narrow_to_part;
 use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
 mod repetition;
+mod rule_answers;
 
 use repetition::{ask_to_go_on, cannot_run, repetition};
+use rule_answers::{check_rules, save};
 
 /// What was decided about a call.
 pub(super) enum CallAuthorisation {
@@ -320,10 +320,19 @@ async fn ask_until_decided(
                     narrow_to_part(&context, &*plan.tool, &plan.input, preview.as_ref(), &left_out);
                 match part.await {
                     Ok((part, accepted)) => {
-                        gate.record_decision(call, PermissionOutcome::Allow, "part", None).await;
-                        return authorise_part(gate, call, plan, part, accepted).await;
+                        let part = (part, ArgumentsOrigin::Partial(accepted));
+                        return authorise_variant(gate, call, plan, part, "part").await;
                     }
                     Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()),
+                }
+            }
+            AskOutcome::Answered(ApprovalAnswer::OnTerminal) => {
+                match plan.tool.on_terminal(&plan.input) {
+                    Some(input) => {
+                        let input = (input, ArgumentsOrigin::User);
+                        return authorise_variant(gate, call, plan, input, "terminal").await;
+                    }
+                    None => gate.events.notice(NoticeLevel::Error, NO_TERMINAL),
                 }
             }
             AskOutcome::Answered(ApprovalAnswer::Edited { input: edited }) => {
@@ -363,25 +372,6 @@ async fn ask_until_decided(
     }
 }
 
-/// Checks the rules that come with an answer.
-fn check_rules(gate: &ToolGate, outcome: &AskOutcome) -> Result<(), RuleError> {
-    match outcome {
-        AskOutcome::Answered(
-            ApprovalAnswer::Session { rules } | ApprovalAnswer::Always { rules },
-        ) => gate.permissions.check(RuleKind::Allow, rules),
-        AskOutcome::Answered(ApprovalAnswer::Never { rule }) => {
-            gate.permissions.check(RuleKind::Deny, std::slice::from_ref(rule))
-        }
-        AskOutcome::Answered(
-            ApprovalAnswer::Once
-            | ApprovalAnswer::Part { .. }
-            | ApprovalAnswer::Edited { .. }
-            | ApprovalAnswer::Deny { .. },
-        )
-        | AskOutcome::Changed => Ok(()),
-    }
-}
-
 /// What the model is told about a command that no rule is about and that cannot be analysed: that is
 /// a mistake of the model, which it can mend, and not a refusal. `None` for all other calls.
 fn unreadable_command(
@@ -406,6 +396,7 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
         | ResolvedAccess::Search { .. }
+        | ResolvedAccess::Type(..)
         | ResolvedAccess::AskUser
         | ResolvedAccess::Nothing => None,
     });
@@ -421,17 +412,21 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     })
 }
 
-/// Decides on the part of a change that the user accepted. The user has allowed exactly these
-/// arguments and is not asked again; hooks, rules and mode can still refuse them.
-async fn authorise_part(
+/// What the user is told who wants a call on a terminal that runs no command.
+const NO_TERMINAL: &str = "Only a command can be started on a terminal: choose another answer.";
+
+/// Decides on the form of a call that the user chose: the accepted part of a change, or a command on a
+/// terminal. The user has allowed exactly these arguments and is not asked again; hooks, rules and
+/// mode can still refuse them.
+async fn authorise_variant(
     gate: &ToolGate,
     call: &ToolCall,
     plan: CallPlan,
-    part: Value,
-    accepted: PartialApproval,
+    input: (Value, ArgumentsOrigin),
+    answer: &str,
 ) -> CallAuthorisation {
-    let part = (part, ArgumentsOrigin::Partial(accepted));
-    let (plan, provenance) = match check_other_input(gate, call, plan, part).await {
+    gate.record_decision(call, PermissionOutcome::Allow, answer, None).await;
+    let (plan, provenance) = match check_other_input(gate, call, plan, input).await {
         Ok(checked) => checked,
         Err(output) => return CallAuthorisation::NotRun(output),
     };
@@ -445,7 +440,7 @@ async fn authorise_part(
             CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await)
         }
         PermissionOutcome::Ask | PermissionOutcome::Allow => {
-            approve_by_user(gate, decision, plan, provenance, "part")
+            approve_by_user(gate, decision, plan, provenance, answer)
         }
     }
 }
@@ -570,24 +565,4 @@ async fn refused_unasked(
         "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
          you could not do."
     ))
-}
-
-/// Saves rules to the settings file, and returns the first of them. When they cannot be saved, they
-/// hold for this session if possible, and the user is told.
-async fn save(gate: &ToolGate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
-    let first = rules.first().cloned();
-    let saved = match gate.permissions.save(kind, rules).await {
-        Ok(saved) => saved,
-        Err(error) => {
-            gate.events.notice(NoticeLevel::Error, error.to_string());
-            return None;
-        }
-    };
-    let rule = first?;
-    let file = gate.permissions.rule_file().0;
-    if !saved.is_empty() {
-        let reply = RuleReply::Saved { file: file.clone(), rules: saved };
-        gate.events.send(AgentEvent::Rules(Box::new(reply)));
-    }
-    Some(RuleSource { rule, kind, file: Some(file), line: None })
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, CallId, EntryId, FollowedJobs, JobId, ModelName,
-    NoticeLevel, PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, UserInput,
+    NoticeLevel, PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, TerminalInput,
+    TerminalSize, UserInput,
 };
 use crate::session::RewindScope;
 use crate::session::undo::FileRejection;
@@ -110,9 +111,15 @@ pub enum AgentCommand {
     Save,
     /// Ends a job of the open session; `JobEnded` follows. Does nothing where there is none.
     EndJob { job: JobId },
+    /// Types something into the terminal of a job, in no log and past no question: for what the user
+    /// types. Does nothing where there is no such terminal.
+    TypeIntoJob { job: JobId, typed: TerminalInput },
+    /// Changes the size of a job's terminal. Does nothing where there is none.
+    ResizeJob { job: JobId, size: TerminalSize },
     /// Tells how the jobs of the open session stand, now and when that changes: `Jobs` events, at most
     /// one a second while jobs run. Also what one of them prints, as `JobOutput` events: the end of what
-    /// it has printed, then what follows, without parts where it prints too fast. `None`, or the end of
+    /// it has printed, then what follows, without parts where it prints too fast; of a terminal what it
+    /// shows. `None`, or the end of
     /// the session, ends this.
     FollowJobs(Option<FollowedJobs>),
     /// Lets the command that a call, or the user's own `!` line, waits for go on in the background as a
@@ -144,6 +151,8 @@ impl AgentCommand {
             | Self::Context(_)
             | Self::PlanReview(_)
             | Self::EndJob { .. }
+            | Self::TypeIntoJob { .. }
+            | Self::ResizeJob { .. }
             | Self::DetachCommand
             | Self::Send { .. }
             | Self::Rewind { .. }
@@ -171,6 +180,8 @@ impl AgentCommand {
             | Self::SetTitle(_)
             | Self::Save
             | Self::EndJob { .. }
+            | Self::TypeIntoJob { .. }
+            | Self::ResizeJob { .. }
             | Self::DetachCommand
             | Self::FollowJobs(_)
             | Self::Rules(_)

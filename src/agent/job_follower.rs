@@ -13,7 +13,9 @@ use std::time::Duration;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::domain::{FollowedJobs, FollowedOutput, JobId, JobReport};
-use crate::tools::{JobOutput, LiveTextDecoder, SessionJob, last_lines};
+use crate::tools::{
+    JobOutput, JobTerminal, LiveTextDecoder, PrintedOutput, SessionJob, last_lines,
+};
 
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
@@ -21,6 +23,10 @@ use super::jobs::SessionJobs;
 
 /// The shortest time between two parts of an output.
 const OUTPUT_PAUSE: Duration = Duration::from_millis(100);
+/// The time between a change of a terminal and what is told of it.
+const SCREEN_PAUSE: Duration = Duration::from_millis(4);
+/// The same while it changes all the time.
+const FRAME_PAUSE: Duration = Duration::from_millis(16);
 /// How often it is told how running jobs stand.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 /// How much of what a job has printed before is told, in bytes.
@@ -74,6 +80,7 @@ async fn report(jobs: Weak<SessionJobs>, events: &AgentEventSender) {
                 elapsed: Duration::from_secs(job.progress.elapsed().as_secs()),
                 end: job.process.ended(),
                 printed: job.output.length(),
+                has_terminal: job.output.terminal().is_some(),
                 last_lines: last_lines(&job, REPORT_LINES, REPORT_BYTES).await.unwrap_or_default(),
             });
         }
@@ -98,8 +105,44 @@ async fn tell_output(job: JobId, found: Option<SessionJob>, events: &AgentEventS
     let Some(found) = found else {
         return lost(format!("The output of job {} is no longer kept.", job.0));
     };
-    if let Err(error) = follow_output(job, &*found.output, events).await {
-        lost(format!("No more of this output can be shown: {error}."));
+    match &found.output {
+        PrintedOutput::Stream(output) => {
+            if let Err(error) = follow_output(job, &**output, events).await {
+                lost(format!("No more of this output can be shown: {error}."));
+            }
+        }
+        PrintedOutput::Terminal(terminal) => follow_screen(job, &**terminal, events).await,
+    }
+}
+
+/// Tells what the terminal of a job shows, whenever that changes.
+async fn follow_screen(job: JobId, terminal: &dyn JobTerminal, events: &AgentEventSender) {
+    let (mut state, mut told, mut seen) = (0, None, 0);
+    let mut pause = SCREEN_PAUSE;
+    loop {
+        let text = terminal.text(seen);
+        let (frame, scrolled) = (terminal.frame(), text.scrolled);
+        seen = text.next;
+        if told.as_ref() != Some(&frame) || !scrolled.is_empty() {
+            told = Some(frame.clone());
+            events.send(AgentEvent::JobOutput(FollowedOutput::Screen { job, frame, scrolled }));
+        }
+        tokio::select! {
+            biased;
+            next = terminal.changed(state) => state = next,
+            () = tokio::time::sleep(FRAME_PAUSE), if pause == FRAME_PAUSE => {
+                pause = SCREEN_PAUSE;
+                continue;
+            }
+            // Whether it shows what is typed changes without a word.
+            () = tokio::time::sleep(REPORT_PAUSE) => continue,
+        }
+        // What belongs together often comes in several pieces.
+        tokio::time::sleep(pause).await;
+        pause = FRAME_PAUSE;
+        while events.waiting() >= MOST_WAITING {
+            tokio::time::sleep(SCREEN_PAUSE).await;
+        }
     }
 }
 

@@ -14,17 +14,20 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{JobId, JobInfo, JobOutputPiece, NoticeLevel, first_line};
+use crate::domain::{
+    JobId, JobInfo, JobOutputPiece, NoticeLevel, TerminalInput, TerminalSize, first_line,
+};
 use crate::platform::redact::Redactor;
 use crate::session::{BlobStore, SpoolReader, SpoolWriter};
 use crate::tools::{
     DetachPolicy, DetachedScript, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter,
-    OutputSink, ProcessError, Processes, SessionJob,
+    JobStreams, OutputSink, PrintedOutput, ProcessError, Processes, SessionJob,
 };
 
 use super::blocking::blocking;
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
+use super::job_terminal::JobScreen;
 
 /// How many jobs that have ended a session still knows, with their output: each holds a file.
 const MAX_ENDED_JOBS: usize = 16;
@@ -132,6 +135,26 @@ impl SessionJobs {
         }
     }
 
+    /// Types something into the terminal of a job; tells the user where that cannot be done. Does
+    /// nothing where there is no such job or terminal.
+    pub(super) fn type_into(&self, job: JobId, typed: &TerminalInput, events: &AgentEventSender) {
+        let found = self.find(job);
+        let terminal = found.as_ref().and_then(|job| job.output.terminal());
+        if let Some(Err(error)) =
+            terminal.map(|terminal| terminal.type_in(std::slice::from_ref(typed)))
+        {
+            let text = format!("Nothing was typed into job {}: {error}.", job.0);
+            events.notice(NoticeLevel::Warning, text);
+        }
+    }
+
+    /// Changes the size of a job's terminal. Does nothing where there is none.
+    pub(super) fn resize(&self, job: JobId, size: TerminalSize) {
+        if let Some(terminal) = self.find(job).as_ref().and_then(|job| job.output.terminal()) {
+            terminal.resize(size);
+        }
+    }
+
     /// Ends all jobs because the session is left, and returns those that were running.
     pub(super) fn end_all(&self) -> Vec<JobInfo> {
         let jobs = {
@@ -193,12 +216,12 @@ impl CallJobs {
         &self,
         text: &str,
         process: Arc<dyn JobHandle>,
-        output: SpoolReader,
+        output: PrintedOutput,
         progress: JobProgress,
     ) -> io::Result<SessionJob> {
         let text = self.redactor.redact_own(text).into_owned();
         let command: String = first_line(&text).chars().take(MAX_COMMAND_CHARACTERS).collect();
-        let (id, output) = (JobId::generate(), Arc::new(output));
+        let id = JobId::generate();
         let shared = Arc::from(&*command);
         let job = SessionJob { id, command: shared, process, output, progress: Arc::new(progress) };
         if self.jobs.hold(JobInfo { id, command }, job.clone(), &self.events) {
@@ -214,9 +237,20 @@ impl JobStarter for CallJobs {
     async fn start(&self, job: JobSpec) -> Result<SessionJob, ProcessError> {
         let (cwd, text) = (job.cwd.clone(), job.text.clone());
         let failed = |source| ProcessError { cwd: cwd.clone(), source };
-        let (writer, reader) = self.spool().await.map_err(failed)?;
-        let process = self.processes.start(job, Box::new(writer)).await?;
-        self.hold(&text, process, reader, JobProgress::default()).map_err(failed)
+        let (process, output) = match job.streams {
+            JobStreams::Pipes => {
+                let (writer, reader) = self.spool().await.map_err(failed)?;
+                let process = self.processes.start(job, Box::new(writer)).await?;
+                (process, PrintedOutput::Stream(Arc::new(reader)))
+            }
+            JobStreams::Terminal(size) => {
+                let screen = JobScreen::new(size);
+                let process = self.processes.start(job, Box::new(screen.sink())).await?;
+                let terminal = screen.of_job(Arc::clone(&process), self.redactor.clone());
+                (process, PrintedOutput::Terminal(Arc::new(terminal)))
+            }
+        };
+        self.hold(&text, process, output, JobProgress::default()).map_err(failed)
     }
 
     async fn adopt(
@@ -228,7 +262,8 @@ impl JobStarter for CallJobs {
         let (mut writer, reader) = self.spool().await?;
         SpoolWriter::write(&mut writer, printed).await;
         let progress = JobProgress::after(script.elapsed());
-        self.hold(text, script.into_job(Box::new(writer)), reader, progress)
+        let output = PrintedOutput::Stream(Arc::new(reader));
+        self.hold(text, script.into_job(Box::new(writer)), output, progress)
     }
 
     fn detach_policy(&self) -> Option<DetachPolicy> {

@@ -29,6 +29,7 @@ mod hooks;
 mod images;
 mod job_follower;
 mod job_notes;
+mod job_terminal;
 mod jobs;
 mod journal;
 mod late_findings;

@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
     CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, FollowedJobs,
-    FollowedOutput, JobEnd, JobId, JobInfo, JobReport, Message, ModelName, NoticeLevel,
-    PermissionMode, QuestionAnswer, QuestionOption, QuestionRequest, ReasoningEffort, RuleFile,
-    SessionId, SubagentState, SubagentSummary, TaskId, TaskItem, TodoItem, TodoStatus, ToolCall,
+    FollowedOutput, HeldModifiers, JobEnd, JobId, JobInfo, JobReport, Message, ModelName,
+    MouseAction, NoticeLevel, PermissionMode, QuestionAnswer, QuestionOption, QuestionRequest,
+    ReasoningEffort, RuleFile, SessionId, SubagentState, SubagentSummary, TaskId, TaskItem,
+    TerminalButton, TerminalColor, TerminalFrame, TerminalInput, TerminalKey, TerminalKeyPress,
+    TerminalMouse, TerminalRun, TerminalSize, TerminalStyle, TodoItem, TodoStatus, ToolCall,
     TurnId, UserInput, UserQuestion,
 };
 use crate::permissions::RuleListReport;
@@ -225,6 +227,25 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::SetTitle("A title".into()),
         AgentCommand::Save,
         AgentCommand::EndJob { job: JobId(3) },
+        AgentCommand::TypeIntoJob {
+            job: JobId(3),
+            typed: TerminalInput::Key(TerminalKeyPress {
+                key: TerminalKey::Function(5),
+                held: HeldModifiers { control: true, ..HeldModifiers::default() },
+            }),
+        },
+        AgentCommand::TypeIntoJob { job: JobId(3), typed: TerminalInput::Paste("text".into()) },
+        AgentCommand::TypeIntoJob {
+            job: JobId(3),
+            typed: TerminalInput::Mouse(TerminalMouse {
+                action: MouseAction::Press,
+                button: Some(TerminalButton::WheelUp),
+                column: 3,
+                row: 4,
+                held: HeldModifiers::default(),
+            }),
+        },
+        AgentCommand::ResizeJob { job: JobId(3), size: TerminalSize { columns: 80, rows: 24 } },
         AgentCommand::DetachCommand,
         AgentCommand::FollowJobs(Some(FollowedJobs { output_of: Some(JobId(3)) })),
         AgentCommand::FollowJobs(None),
@@ -337,7 +358,27 @@ pub(super) fn events() -> Vec<AgentEvent> {
             end: Some(JobEnd::Exited(ExitCause::Code(1))),
             printed: 3_400,
             last_lines: "listening on 3000".into(),
+            has_terminal: true,
         }]),
+        AgentEvent::JobOutput(FollowedOutput::Screen {
+            job: JobId(3),
+            frame: TerminalFrame {
+                size: TerminalSize { columns: 80, rows: 24 },
+                rows: vec![vec![TerminalRun {
+                    column: 2,
+                    text: "up".into(),
+                    style: TerminalStyle {
+                        foreground: Some(TerminalColor::Indexed(1)),
+                        background: Some(TerminalColor::Rgb(1, 2, 3)),
+                        bold: true,
+                        ..TerminalStyle::default()
+                    },
+                }]],
+                cursor: Some((4, 0)),
+                hides_input: true,
+            },
+            scrolled: vec!["before".into()],
+        }),
         AgentEvent::JobOutput(FollowedOutput::Printed {
             job: JobId(3),
             skipped: 7,

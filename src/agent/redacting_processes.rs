@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{ContentBlock, ToolDisplay, ToolOutput};
 use crate::platform::redact::{RedactionStream, Redactor};
 use crate::tools::{
-    DetachPolicy, DetachedScript, JobHandle, JobSpec, OutputSink, ProcessError, Processes,
-    ScriptExit, ScriptOutcome, ScriptSpec,
+    DetachPolicy, DetachedScript, JobHandle, JobSpec, JobStreams, OutputSink, ProcessError,
+    Processes, ScriptExit, ScriptOutcome, ScriptSpec,
 };
 
 /// Runs commands and takes slug's keys out of what they print.
@@ -78,10 +78,17 @@ impl Processes for RedactingProcesses {
     ) -> Result<Arc<dyn JobHandle>, ProcessError> {
         let search_path = self.search_path.clone().or(job.search_path);
         let redactor = self.redactor.clone();
-        let sink = RedactingSink { stream: redactor.stream(), redactor, output };
+        let output: Box<dyn OutputSink> = match job.streams {
+            JobStreams::Pipes => {
+                Box::new(RedactingSink { stream: redactor.stream(), redactor, output })
+            }
+            // What could be the beginning of a key would wait for more, and a letter that was just
+            // typed with it. So the keys are taken out where the screen is read (`job_terminal`).
+            JobStreams::Terminal(_) => output,
+        };
         let cwd = self.cwd.clone().unwrap_or(job.cwd);
         let job = JobSpec { cwd, search_path, scratch: self.scratch.clone(), ..job };
-        self.processes.start(job, Box::new(sink)).await
+        self.processes.start(job, output).await
     }
 }
 

@@ -182,6 +182,7 @@ fn working_folder(query: &PermissionQuery) -> Option<PathBuf> {
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
         | ResolvedAccess::Search { .. }
+        | ResolvedAccess::Type(..)
         | ResolvedAccess::AskUser
         | ResolvedAccess::Nothing => None,
     })

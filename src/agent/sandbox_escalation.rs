@@ -131,6 +131,7 @@ async fn ask(
     gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxInForce, reason)));
     match wait_for_answer(gate, id, answer).await? {
         ApprovalAnswer::Once
+        | ApprovalAnswer::OnTerminal
         | ApprovalAnswer::Part { .. }
         | ApprovalAnswer::Session { .. }
         | ApprovalAnswer::Always { .. } => Some(EscalationReply::Yes(input.clone())),

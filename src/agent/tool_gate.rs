@@ -95,6 +95,7 @@ impl ToolGate {
                 | ResolvedAccess::External { .. }
                 | ResolvedAccess::Fetch { .. }
                 | ResolvedAccess::Search { .. }
+                | ResolvedAccess::Type(..)
                 | ResolvedAccess::AskUser
                 | ResolvedAccess::Nothing => return None,
             };
@@ -154,7 +155,7 @@ impl ToolGate {
         let tool = self.registry.get(&call.name).ok();
         let accesses = tool.and_then(|tool| tool.access(input, self.place()).ok());
         let folder = accesses.into_iter().flatten().find_map(|access| match access {
-            ToolAccess::Run { cwd, .. } => Some(cwd),
+            ToolAccess::Run { cwd, .. } | ToolAccess::Type { cwd, .. } => Some(cwd),
             ToolAccess::Read(_)
             | ToolAccess::Write(_)
             | ToolAccess::External { .. }

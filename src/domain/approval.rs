@@ -206,6 +206,8 @@ pub enum ApprovalAnswer {
         /// The changes that the user leaves out.
         left_out: ExcludedHunks,
     },
+    /// Yes, this time, on a terminal of its own: the command becomes a job that the user can type into.
+    OnTerminal,
     /// Yes, and the same rules hold until slug ends.
     Session {
         /// The rules as slug offered them, or as the user edited them.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::TerminalFrame;
+
 /// Identifies a job. No two jobs of a process have the same id, also not those of two agents, and none
 /// has the id of a job in a log that the process has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,6 +49,9 @@ pub struct JobReport {
     pub printed: u64,
     /// The end of its output as plain text: at most 5 lines, and 1 KB.
     pub last_lines: String,
+    /// Whether it runs on a terminal, whose screen is told in the place of its output.
+    #[serde(default)]
+    pub has_terminal: bool,
 }
 
 /// What a front end wants to be told about the jobs of a session.
@@ -68,6 +73,13 @@ pub enum FollowedOutput {
         /// How many bytes of the output between the part before and this one are left out.
         skipped: u64,
         text: String,
+    },
+    /// What its terminal shows now.
+    Screen {
+        job: JobId,
+        frame: TerminalFrame,
+        /// The lines that have scrolled off it since the last time, without colours.
+        scrolled: Vec<String>,
     },
     /// The output cannot be told, or no more of it.
     Lost {

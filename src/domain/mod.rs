@@ -20,6 +20,7 @@ mod image;
 mod inner_call;
 mod invisible;
 mod job;
+mod job_terminal;
 pub mod jsonc;
 pub mod lenient_json;
 pub mod lookalike;
@@ -76,6 +77,11 @@ pub use invisible::{StrippedText, is_invisible, strip_invisible};
 pub use job::{
     ExitCause, FollowedJobs, FollowedOutput, JobEnd, JobId, JobInfo, JobOutputPiece, JobReport,
     JobState,
+};
+pub use job_terminal::{
+    HeldModifiers, MouseAction, TerminalButton, TerminalColor, TerminalFrame, TerminalInput,
+    TerminalKey, TerminalKeyPress, TerminalMouse, TerminalRun, TerminalSize, TerminalStyle,
+    TerminalText,
 };
 pub use markup::escape_markup;
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};

@@ -158,7 +158,7 @@ impl ToolCapability {
                 Self::WriteFiles | Self::RunCommands | Self::External => true,
                 Self::Conversation | Self::ReadFiles | Self::Network => false,
             },
-            ToolAccess::Run { .. } => self == Self::RunCommands,
+            ToolAccess::Run { .. } | ToolAccess::Type { .. } => self == Self::RunCommands,
             ToolAccess::External { .. } => self == Self::External,
             ToolAccess::Fetch { .. } | ToolAccess::Search { .. } => match self {
                 Self::Network | Self::External => true,
@@ -196,6 +196,15 @@ pub enum ToolAccess {
         /// The folder in which the command starts.
         cwd: PathBuf,
         pace: CommandPace,
+    },
+    /// Types something into the terminal of a job, whose program may do anything with it.
+    Type {
+        /// What is typed, as a command line would have it.
+        text: String,
+        /// The same for the user to read: keys and control characters by their names.
+        shown: String,
+        /// The folder that paths in the text are judged in.
+        cwd: PathBuf,
     },
     /// Calls a tool of a server whose inner workings slug cannot see, such as an MCP server.
     External {
@@ -238,7 +247,7 @@ impl ToolAccess {
         match self {
             Self::Read(_) | Self::Fetch { .. } | Self::Search { .. } | Self::Nothing => true,
             Self::External { read_only, .. } => *read_only,
-            Self::Write(_) | Self::Run { .. } | Self::AskUser => false,
+            Self::Write(_) | Self::Run { .. } | Self::Type { .. } | Self::AskUser => false,
         }
     }
 
@@ -247,6 +256,7 @@ impl ToolAccess {
         match self {
             Self::Read(path) | Self::Write(path) => Some(path),
             Self::Run { .. }
+            | Self::Type { .. }
             | Self::External { .. }
             | Self::Fetch { .. }
             | Self::Search { .. }

@@ -85,6 +85,17 @@ pub fn decide(
             ResolvedAccess::Read(path) => verdicts.push(context.file(FileEffect::Read, path)),
             ResolvedAccess::Write(path) => verdicts.push(context.file(FileEffect::Write, path)),
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&context, run)),
+            ResolvedAccess::Type(run, shown) => {
+                // What is denied as a command is denied to be typed. Nothing that allows a command
+                // says what another program than bash makes of the same text.
+                let shell = DecisionContext { tool: COMMAND_RULE, ..context };
+                let denied = shell.whole_tool().into_iter().chain(bash::decide_run(&shell, run));
+                let is_denied =
+                    |it: &PartVerdict| it.outcome == PermissionOutcome::Deny && it.rule.is_some();
+                verdicts.extend(denied.filter(is_denied));
+                let reason = "The program on the terminal may do anything with it.".to_owned();
+                verdicts.push(context.beyond_sight(shown.clone(), false, reason));
+            }
             ResolvedAccess::External { server, tool, rule_name, read_only, definition } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
                 let text = format!("{tool} of {server}");

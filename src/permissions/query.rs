@@ -40,6 +40,8 @@ pub enum ResolvedAccess {
     Write(ResolvedPath),
     /// Runs a command.
     Run(Box<ResolvedRun>),
+    /// Types something into the terminal of a job: what it is as a command, and as the user reads it.
+    Type(Box<ResolvedRun>, String),
     /// Calls a tool of an external server.
     External {
         /// The name that rules have for what is used.
@@ -73,6 +75,7 @@ impl ResolvedAccess {
             | Self::External { .. }
             | Self::Fetch { .. }
             | Self::Search { .. }
+            | Self::Type(..)
             | Self::AskUser
             | Self::Nothing => None,
         }
@@ -82,6 +85,7 @@ impl ResolvedAccess {
     pub fn may_change_files(&self) -> bool {
         match self {
             Self::Run(run) => !run.only_reads(),
+            Self::Type(..) => true,
             Self::External { read_only, .. } => !read_only,
             Self::Read(_)
             | Self::Write(_)
@@ -311,6 +315,11 @@ impl PermissionQuery {
                 let run = ResolvedRun::new(command, cwd, *pace, workspace, &mut cache);
                 ResolvedAccess::Run(Box::new(run))
             }
+            ToolAccess::Type { text, shown, cwd } => {
+                let pace = CommandPace::Background;
+                let run = ResolvedRun::new(text, cwd, pace, workspace, &mut cache);
+                ResolvedAccess::Type(Box::new(run), shown.clone())
+            }
             ToolAccess::External { server, tool, rule_name, read_only, definition } => {
                 ResolvedAccess::External {
                     server: server.clone(),
@@ -347,6 +356,7 @@ impl PermissionQuery {
                 ResolvedAccess::Read(path) => parts.add("read").add_path(path),
                 ResolvedAccess::Write(path) => parts.add("write").add_path(path),
                 ResolvedAccess::Run(run) => run.add_to(parts.add("run")),
+                ResolvedAccess::Type(run, shown) => run.add_to(parts.add("type").add(shown)),
                 ResolvedAccess::External { server, tool, definition, .. } => {
                     parts.add("external").add(server).add(tool).add(definition.as_str())
                 }

@@ -162,12 +162,16 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     // Dropped before the socket, whose end tells slug that nothing of the command is left.
     let _folder = OwnedJobFolder(request.folder.clone());
 
-    let (is_job, has_terminal) = (request.input.is_of_job(), takes_terminal(&request));
+    let (is_job, has_terminal) =
+        (request.input.is_of_job(), request.input == CommandInput::Terminal);
+    let is_wrapped = is_wrapped(&request);
     if has_terminal {
         rustix::process::ioctl_tiocsctty(io::stdout())?;
     }
     let started = start(bash, request, inherited);
     let in_foreground = match &started {
+        // Its bash takes the foreground itself; see `JOB_CONTROL`.
+        Ok(_) if is_wrapped => Ok(()),
         Ok(child) if has_terminal => put_in_foreground(child.direct()),
         Ok(_) | Err(_) => Ok(()),
     };
@@ -182,7 +186,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     };
 
     let foreground = child.foreground(has_terminal);
-    let mut tree = ProcessTree { direct: child.direct(), is_reaped: false };
+    let mut tree = ProcessTree { direct: child.direct(), is_reaped: false, has_terminal };
     let mut child = Some(child);
     // The command runs by now: whatever fails from here on ends it.
     let is_heard = !is_job || report(&mut control, SupervisorReport::Started).await.is_ok();
@@ -288,6 +292,8 @@ impl KillSchedule {
 struct ProcessTree {
     direct: Pid,
     is_reaped: bool,
+    /// A command that ctrl+z has stopped on its terminal goes on at once: nobody else could do that.
+    has_terminal: bool,
 }
 
 /// The processes that a key at a terminal would signal.
@@ -334,8 +340,16 @@ impl ProcessTree {
     /// Collects what has exited. Returns the report for the direct child if it was among them.
     fn reap(&mut self) -> (Option<SupervisorReport>, RemainingProcesses) {
         let mut report = None;
+        let stops = if self.has_terminal { WaitOptions::UNTRACED } else { WaitOptions::empty() };
         loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
+            match rustix::process::wait(WaitOptions::NOHANG | stops) {
+                Ok(Some((pid, status))) if status.stopped() => {
+                    if pid == self.direct && status.stopping_signal() == Some(Signal::TSTP.as_raw())
+                    {
+                        // Fails only where it has died meanwhile.
+                        let _ = rustix::process::kill_process_group(pid, Signal::CONT);
+                    }
+                }
                 Ok(Some((pid, status))) if pid == self.direct => {
                     self.is_reaped = true;
                     report = exit_report(status);
@@ -438,12 +452,17 @@ impl DirectChild {
     }
 }
 
-/// Whether the command gets the terminal as its controlling one. bubblewrap starts a session of its
-/// own inside, whose processes have the terminal as input and output only.
-fn takes_terminal(request: &SupervisorRequest) -> bool {
+/// Whether the command has a terminal below the sandbox's own program, which would die of a ctrl+c
+/// together with it.
+fn is_wrapped(request: &SupervisorRequest) -> bool {
     request.input == CommandInput::Terminal
-        && request.confinement.as_ref().is_none_or(|it| !it.means.begins_session())
+        && request.confinement.as_ref().is_some_and(|it| it.means.begins_session())
 }
+
+/// Runs the command in a process group of its own that has the terminal's keys, so that ctrl+c is not
+/// for the sandbox's own program. A command that stops itself goes on at once: nobody could do that.
+const JOB_CONTROL: &str = "set -m; (exec -a bash \"$0\" \"$@\"); s=$?; \
+    while [ -n \"$(jobs -ps)\" ]; do fg >/dev/null; s=$?; done; exit $s";
 
 /// Makes the direct child's group the one that the terminal's keys are for.
 fn put_in_foreground(direct: Pid) -> io::Result<()> {
@@ -479,7 +498,8 @@ fn start(
     let has_terminal = request.input == CommandInput::Terminal;
     // Inside bubblewrap, the terminal comes by the input alone.
     let output = if has_terminal { " >&0 2>&0" } else { "" };
-    let become_bash = format!("exec{output}{closing}; exec -a bash \"$0\" \"$@\"");
+    let run = if is_wrapped(&request) { JOB_CONTROL } else { "exec -a bash \"$0\" \"$@\"" };
+    let become_bash = format!("exec{output}{closing}; {run}");
     let by_itself = own.map(OsString::from).into_iter().chain([request.script.into()]);
     let renamed = || {
         let first = own.map(OsString::from).into_iter().chain([become_bash.into(), bash.into()]);

@@ -10,11 +10,14 @@ mod clean;
 mod job_output;
 mod job_start;
 mod job_tools;
+mod terminal_output;
+mod type_tool;
 mod whole_output;
 
 pub(crate) use capture::LiveTextDecoder;
 pub(crate) use job_output::{job_state, last_lines};
 pub(super) use job_tools::{BashOutputTool, KillBashTool};
+pub(super) use type_tool::BashInputTool;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -26,12 +29,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::input::{ArgumentReader, InputShape};
 use super::{
-    DetachPolicy, ExitCause, ProcessError, ScriptExit, ScriptOutcome, ScriptSpec, Tool,
+    DetachPolicy, ExitCause, JobStreams, ProcessError, ScriptExit, ScriptOutcome, ScriptSpec, Tool,
     ToolContext, ToolError, WorkingDirectory, off_thread, titles, truncation,
 };
 use crate::domain::{
-    CommandPace, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput,
-    ToolSpec, ToolStatus, first_line, first_step,
+    CommandPace, TerminalSize, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind,
+    ToolOutput, ToolSpec, ToolStatus, first_line, first_step,
 };
 use capture::OutputCapture;
 use job_start::{DetachReason, adopt, start_job};
@@ -48,6 +51,7 @@ const SHAPE: InputShape = InputShape {
         ("description", &[]),
         ("run_in_background", &["background", "is_background"]),
         ("timeout", &["timeout_ms"]),
+        ("tty", &["terminal", "pty"]),
         ("workdir", &["cwd"]),
     ],
     place: "",
@@ -69,6 +73,8 @@ struct BashArguments {
     /// Whether the call itself set the time limit, so that it ends the command.
     is_limited: bool,
     pace: CommandPace,
+    /// What it reads from and prints to as a job.
+    streams: JobStreams,
     /// Whether the call asked for more than [`LONGEST_TIMEOUT`].
     is_shortened: bool,
 }
@@ -79,8 +85,8 @@ impl Tool for BashTool {
         ToolSpec {
             name: SHAPE.tool.into(),
             description: "Runs a command with bash. Each call is a new shell: cd and variables do \
-                          not last. No terminal, no standard input. run_in_background makes it a \
-                          job."
+                          not last. No input. run_in_background makes it a job, tty one on a \
+                          terminal."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -89,6 +95,7 @@ impl Tool for BashTool {
                     "description": {"type": "string", "description": "what it does, in 5 words"},
                     "timeout": {"type": "integer", "description": "ms (below 1000: s), at most 600000. Without it, a job after 120 s"},
                     "run_in_background": {"type": "boolean"},
+                    "tty": {"type": "boolean"},
                     "workdir": {"type": "string"},
                 },
                 "required": ["command"],
@@ -121,6 +128,12 @@ impl Tool for BashTool {
             input["command"] = Value::String(line);
         }
         input
+    }
+
+    fn on_terminal(&self, input: &Value) -> Option<Value> {
+        let mut input = input.clone();
+        input.as_object_mut()?.insert("tty".to_owned(), Value::Bool(true));
+        Some(input)
     }
 
     fn access(
@@ -219,13 +232,18 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<BashArgume
     };
     let timeout = requested.min(LONGEST_TIMEOUT);
     let is_limited = !matches!(input.number("timeout")?, None | Some(0));
-    let pace = match input.flag("run_in_background")? {
-        true => CommandPace::Background,
-        false => CommandPace::Foreground,
+    let streams = match input.flag("tty")? {
+        true => JobStreams::Terminal(TerminalSize::UNSEEN),
+        false => JobStreams::Pipes,
+    };
+    // Nothing waits for a command on a terminal: whoever types there may take their time.
+    let pace = match (input.flag("run_in_background")?, streams) {
+        (true, _) | (false, JobStreams::Terminal(_)) => CommandPace::Background,
+        (false, JobStreams::Pipes) => CommandPace::Foreground,
     };
     let workdir = input.optional_path("workdir", place)?.unwrap_or_else(|| place.cwd.clone());
     let is_shortened = requested > timeout;
-    Ok(BashArguments { command, workdir, timeout, is_limited, pace, is_shortened })
+    Ok(BashArguments { command, workdir, timeout, is_limited, pace, streams, is_shortened })
 }
 
 /// The output of a command in the forms that the result needs.

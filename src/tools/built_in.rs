@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::agent::AgentTool;
 use super::ask_user::{ASK_USER, AskUserTool};
-use super::bash::{BashOutputTool, BashTool, KillBashTool};
+use super::bash::{BashInputTool, BashOutputTool, BashTool, KillBashTool};
 use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
@@ -40,7 +40,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit"), ("Task", AGENT_TOOL)];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 25] = [
+static TOOLS: [&dyn Tool; 26] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -53,6 +53,7 @@ static TOOLS: [&dyn Tool; 25] = [
     &AskUserTool,
     &AgentTool,
     &BashOutputTool,
+    &BashInputTool,
     &KillBashTool,
     &WebFetchTool,
     &WebSearchTool,
@@ -86,6 +87,7 @@ impl ToolPart {
                 Arc::new(AskUserTool),
                 Arc::new(AgentTool),
                 Arc::new(BashOutputTool),
+                Arc::new(BashInputTool),
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),
                 Arc::new(WebSearchTool),

@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use crate::domain::{JobEnd, JobId, JobOutputPiece, JobState};
+use crate::domain::{
+    JobEnd, JobId, JobOutputPiece, JobState, TerminalFrame, TerminalInput, TerminalSize,
+    TerminalText,
+};
 
 use super::{DetachPolicy, DetachedScript, ProcessError};
 
@@ -54,13 +57,6 @@ pub enum JobStreams {
     Terminal(TerminalSize),
 }
 
-/// The size of a job's terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TerminalSize {
-    pub columns: u16,
-    pub rows: u16,
-}
-
 /// Takes what a job prints, in order. A job that prints faster than its sink takes it waits, as for
 /// any full pipe.
 #[async_trait]
@@ -92,6 +88,12 @@ pub trait JobHandle: Send + Sync {
     ///
     /// When the job has no terminal.
     fn resize(&self, size: TerminalSize) -> io::Result<()>;
+
+    /// Whether a program reads a line from the job's terminal without showing it, as for a password.
+    /// Programs that read single keys do not show them either, and are not meant.
+    fn hides_input(&self) -> bool {
+        false
+    }
 
     /// Does what ctrl+c does: the processes in the foreground get INT, or, from a terminal that was
     /// told so, the character.
@@ -125,6 +127,61 @@ pub trait JobOutput: Send + Sync {
     fn length(&self) -> u64;
 }
 
+/// The terminal of a job: what it shows, and a way to type into it.
+#[async_trait]
+pub trait JobTerminal: Send + Sync {
+    /// The text on its screen, and of what has scrolled off it since a place; 0 is the start.
+    fn text(&self, since: u64) -> TerminalText;
+
+    /// What its screen shows.
+    fn frame(&self) -> TerminalFrame;
+
+    /// How many bytes the job has printed.
+    fn printed(&self) -> u64;
+
+    /// Waits until what it shows is another state than that of this number, and returns the number of the
+    /// new one; 0 is before the first.
+    async fn changed(&self, from: u64) -> u64;
+
+    /// Types all of this, in order, as the program has asked for it. Does not wait for the program.
+    ///
+    /// # Errors
+    ///
+    /// When the program has left too much unread, or the job has ended. Nothing is typed then.
+    fn type_in(&self, typed: &[TerminalInput]) -> io::Result<()>;
+
+    /// Changes its size.
+    fn resize(&self, size: TerminalSize);
+
+    /// As [`JobHandle::hides_input`].
+    fn hides_input(&self) -> bool;
+}
+
+/// Where what a job prints can be read.
+#[derive(Clone)]
+pub enum PrintedOutput {
+    Stream(Arc<dyn JobOutput>),
+    Terminal(Arc<dyn JobTerminal>),
+}
+
+impl PrintedOutput {
+    /// The length of all that was printed in bytes, with what is no longer kept.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Stream(output) => output.length(),
+            Self::Terminal(terminal) => terminal.printed(),
+        }
+    }
+
+    /// The terminal of a job that has one.
+    pub fn terminal(&self) -> Option<&Arc<dyn JobTerminal>> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Terminal(terminal) => Some(terminal),
+        }
+    }
+}
+
 /// A job of a session. Clones are the same job.
 #[derive(Clone)]
 pub struct SessionJob {
@@ -132,7 +189,7 @@ pub struct SessionJob {
     /// The first line of its command, as front ends are told.
     pub command: Arc<str>,
     pub process: Arc<dyn JobHandle>,
-    pub output: Arc<dyn JobOutput>,
+    pub output: PrintedOutput,
     pub progress: Arc<JobProgress>,
 }
 
@@ -179,7 +236,8 @@ impl JobProgress {
         self.elapsed.get_or_init(|| self.started.elapsed());
     }
 
-    /// The place in the output up to which the model has looked.
+    /// The place in the output up to which the model has looked; on a terminal, the number of lines
+    /// that had scrolled off it.
     pub fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }

@@ -66,7 +66,7 @@ use crate::domain::{
     ToolOutput, ToolSpec, ToolStatus, clean_path,
 };
 
-pub use crate::domain::ExitCause;
+pub use crate::domain::{ExitCause, TerminalSize};
 pub use agent::{AGENT_TOOL, NoSubagents, SubagentOrder, SubagentStarter};
 pub use ask_user::{AskUser, NobodyToAsk};
 pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
@@ -74,8 +74,8 @@ pub use built_in::{SHELL_TOOL, call_title, is_for_user, kind_of, own_name, reach
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use denied_tools::DeniedTools;
 pub use jobs::{
-    JobBelongings, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams,
-    NoSessionJobs, OutputSink, SessionJob, TerminalSize,
+    JobBelongings, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, JobTerminal,
+    NoSessionJobs, OutputSink, PrintedOutput, SessionJob,
 };
 pub use language_servers::{
     CodeAnswer, CodeEdit, CodeFileEdits, CodeItem, CodeOperation, CodePlace, CodePosition,
@@ -113,6 +113,12 @@ pub trait Tool: Send + Sync {
     /// first argument that is a text. Paths inside `cwd` are shown relative to it.
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
         titles::first_text(input)
+    }
+
+    /// The arguments that start the call's command on a terminal of its own; `None` for a tool that
+    /// runs no commands.
+    fn on_terminal(&self, _input: &Value) -> Option<Value> {
+        None
     }
 
     /// The input with each argument under its own name and in its own form, where the model wrote

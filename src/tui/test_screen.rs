@@ -317,14 +317,15 @@ impl TestScreen {
             .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
             .unwrap();
         let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
-        // A frame asks only for what it would show: pictures, the figures of the panel, and what the
-        // rules say about the tools of a server.
+        // A frame asks only for what it would show: pictures, the figures of the panel, what the rules
+        // say about the tools of a server, and a terminal of its size.
         let is_shown = |effect: &ScreenEffect| {
             matches!(
                 effect,
                 ScreenEffect::DrawPicture { .. }
                     | ScreenEffect::Agent(_, AgentCommand::Context(ContextRequest::Show))
                     | ScreenEffect::Agent(_, AgentCommand::Rules(RuleRequest::Try(_)))
+                    | ScreenEffect::Agent(_, AgentCommand::ResizeJob { .. })
             )
         };
         assert!(effects.iter().all(is_shown), "{effects:?}");

@@ -15,8 +15,8 @@ use slug_code::domain::{
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::session::TurnOutcome;
 use slug_code::tools::{
-    ExitCause, JobBelongings, JobOutput, JobSpec, JobStarter, JobStreams, SessionJob, Tool,
-    ToolContext, ToolError, ToolPart, ToolRegistry, WorkingDirectory,
+    ExitCause, JobBelongings, JobOutput, JobSpec, JobStarter, JobStreams, PrintedOutput,
+    SessionJob, Tool, ToolContext, ToolError, ToolPart, ToolRegistry, WorkingDirectory,
 };
 
 use super::fakes::{calls, words};
@@ -137,6 +137,14 @@ async fn printed(output: &dyn JobOutput) -> (String, u64) {
     }
 }
 
+/// The output of a job that has no terminal.
+fn stream(job: &SessionJob) -> Arc<dyn JobOutput> {
+    match &job.output {
+        PrintedOutput::Stream(output) => Arc::clone(output),
+        PrintedOutput::Terminal(_) => panic!("it is on a terminal"),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_outlives_its_turn_until_the_user_ends_it() {
     let fixture = JobFixture::new();
@@ -149,13 +157,13 @@ async fn a_job_outlives_its_turn_until_the_user_ends_it() {
     queue_replies(&fixture.fixture, [words("Still there.")]);
     assert_eq!(agent.turn("another turn").await, TurnOutcome::Answered);
     job.process.write(b"one\n").await.unwrap();
-    assert_eq!(job.output.follow(0).await.unwrap().bytes, b"got one\n");
+    assert_eq!(stream(&job).follow(0).await.unwrap().bytes, b"got one\n");
 
     agent.tell(AgentCommand::EndJob { job: JobId(u64::MAX) }).await;
     agent.tell(AgentCommand::EndJob { job: info.id }).await;
     let end = wait_for_end(&mut agent, info.id).await;
     assert_eq!(end, JobEnd::Exited(ExitCause::Cancelled));
-    assert_eq!(printed(&*job.output).await.0, "got one\n");
+    assert_eq!(printed(&*stream(&job)).await.0, "got one\n");
     agent.close().await;
 }
 
@@ -169,7 +177,7 @@ async fn a_job_that_ends_by_itself_is_told_and_can_still_be_read() {
     assert_eq!(end, JobEnd::Exited(ExitCause::Code(3)));
     let starter = fixture.tool.started.lock().unwrap()[0].1.clone();
     let found = starter.find(info.id).unwrap();
-    assert_eq!(printed(&*found.output).await, ("over\n".to_owned(), 0));
+    assert_eq!(printed(&*stream(&found)).await, ("over\n".to_owned(), 0));
     // Of the jobs that have ended, only the last ones are known.
     for _ in 0..16 {
         let (info, _) = fixture.start(&mut agent, "true").await;
@@ -226,7 +234,7 @@ async fn the_first_and_the_last_megabytes_of_a_job_are_kept() {
     let text = "echo first; head -c 12000000 /dev/zero | tr '\\0' x; echo last";
     let (_, job) = fixture.start(&mut agent, text).await;
     assert_eq!(job.process.wait().await, JobEnd::Exited(ExitCause::Code(0)));
-    let (kept, gap) = printed(&*job.output).await;
+    let (kept, gap) = printed(&*stream(&job)).await;
     assert!(kept.starts_with("first\nxxx") && kept.ends_with("xxxlast\n"));
     assert_eq!(job.output.length(), 12_000_011);
     assert_eq!((kept.len() as u64, gap), (10 << 20, 12_000_011 - (10 << 20)));
@@ -255,7 +263,7 @@ async fn s100_slugs_own_key_is_in_no_output_of_a_job() {
     assert_eq!(wait_for_end(&mut agent, info.id).await, JobEnd::Exited(ExitCause::Code(0)));
     let marks = ("[redacted: slug's key for work]", "[redacted: slug's key for new]");
     let expected = format!("it is {}.\n{}\n", marks.0, marks.1);
-    assert_eq!(printed(&*job.output).await.0, expected);
+    assert_eq!(printed(&*stream(&job)).await.0, expected);
     let (info, _) = fixture.start(&mut agent, ": CANARY-0123456789").await;
     assert!(info.command.ends_with(&format!(" {}", marks.0)), "{}", info.command);
     agent.close().await;

@@ -386,3 +386,23 @@ async fn a_script_that_goes_on_ends_with_its_host_and_when_nobody_takes_it() {
         gone(pid).await;
     }
 }
+
+#[tokio::test]
+async fn a_terminal_says_when_a_line_is_read_without_being_shown() {
+    let (host, folder) = (host(), tempfile::tempdir().unwrap());
+    let text = "echo first; read a; stty -echo; echo second; read b; stty echo; stty -icanon -echo; \
+                echo third; read c";
+    let (job, printed) = start(&host, text, folder.path(), TERMINAL).await;
+    printed.shows("first\n").await;
+    assert!(!job.hides_input());
+    job.write(b"x\n").await.unwrap();
+    printed.shows("second\n").await;
+    assert!(job.hides_input());
+    job.write(b"hidden-word\n").await.unwrap();
+    // Programs that read single keys, as editors do, show what they like.
+    printed.shows("third\n").await;
+    assert!(!job.hides_input());
+    assert!(!printed.text().contains("hidden-word"), "{}", printed.text());
+    let (job, _) = start(&host, "sleep 1000", folder.path(), JobStreams::Pipes).await;
+    assert!(!job.hides_input());
+}

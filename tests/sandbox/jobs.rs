@@ -1,6 +1,7 @@
 //! Jobs in a sandbox: confined as every command is, with a terminal that works.
 
 use slug_code::domain::JobEnd;
+use slug_code::platform::sandbox::SandboxBackend;
 use slug_code::tools::{ExitCause, JobStreams, TerminalSize};
 
 use super::fixtures;
@@ -61,6 +62,51 @@ async fn a_job_inside_is_interrupted_and_ended() {
             job.terminate();
             assert_eq!(job.wait().await, JobEnd::Exited(ExitCause::Cancelled), "{case}");
         }
+        fixture.assert_tidy();
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_inside_is_the_controlling_one_and_its_keys_are_for_the_command_alone() {
+    for fixture in fixtures() {
+        let host = fixture.sandboxed_host();
+        // Landlock keeps it from opening the name.
+        let to = match fixture.backend {
+            SandboxBackend::Bubblewrap(_) => "> /dev/tty",
+            SandboxBackend::Landlock | SandboxBackend::Seatbelt => "",
+        };
+        let text = &format!(
+            "echo by its name {to}; sh -c 'echo a$((1+1))b; exec sleep 1000'; \
+                    echo status $?; read line; echo \"got $line\""
+        );
+        let (job, printed) = start(&host, text, &fixture.dir, TERMINAL).await;
+        printed.shows("by its name\na2b\n").await;
+        let case = format!("{:?}", fixture.backend);
+        // A shell without job control dies of it with its command.
+        job.interrupt();
+        assert!(matches!(job.wait().await, JobEnd::Exited(_)), "{case}");
+        assert!(!printed.text().contains("status"), "{case}: {}", printed.text());
+
+        let text = "trap 'echo caught' INT; echo ready; read line; echo \"got $line\"; exit 3";
+        let (job, printed) = start(&host, text, &fixture.dir, TERMINAL).await;
+        printed.shows("ready\n").await;
+        job.interrupt();
+        printed.shows("caught\n").await;
+        job.write(b"a line\n").await.unwrap();
+        let end = job.wait().await;
+        assert_eq!(end, JobEnd::Exited(ExitCause::Code(3)), "{case}: {}", printed.text());
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_on_a_terminal_leaves_running_ends_with_it() {
+    for fixture in fixtures() {
+        let host = fixture.sandboxed_host();
+        let text = "(trap '' HUP; setsid sleep 1000) & echo ready; read line";
+        let (job, printed) = start(&host, text, &fixture.dir, TERMINAL).await;
+        printed.shows("ready\n").await;
+        job.terminate();
+        assert!(matches!(job.wait().await, JobEnd::Exited(_)), "{:?}", fixture.backend);
         fixture.assert_tidy();
     }
 }

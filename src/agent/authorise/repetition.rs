@@ -59,6 +59,7 @@ pub(super) async fn ask_to_go_on(
     question.end();
     match answer {
         ApprovalAnswer::Once
+        | ApprovalAnswer::OnTerminal
         | ApprovalAnswer::Part { .. }
         | ApprovalAnswer::Session { .. }
         | ApprovalAnswer::Always { .. } => {

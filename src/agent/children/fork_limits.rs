@@ -45,6 +45,7 @@ fn only_reads(access: &ToolAccess) -> bool {
         ToolAccess::Read(_) | ToolAccess::Nothing => true,
         ToolAccess::Write(_)
         | ToolAccess::Run { .. }
+        | ToolAccess::Type { .. }
         | ToolAccess::External { .. }
         | ToolAccess::Fetch { .. }
         | ToolAccess::Search { .. }

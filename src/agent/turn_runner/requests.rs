@@ -75,7 +75,10 @@ impl Agent {
     pub(super) async fn take_budget(&mut self, running: &mut TurnRun, answer: &ApprovalAnswer) {
         let Some(question) = running.over_budget.take() else { return };
         match answer {
-            ApprovalAnswer::Once | ApprovalAnswer::Part { .. } | ApprovalAnswer::Edited { .. } => {}
+            ApprovalAnswer::Once
+            | ApprovalAnswer::OnTerminal
+            | ApprovalAnswer::Part { .. }
+            | ApprovalAnswer::Edited { .. } => {}
             ApprovalAnswer::Session { .. } | ApprovalAnswer::Always { .. } => {
                 self.allowance.double(running.turn, &question.overdraft);
             }

@@ -174,6 +174,13 @@ impl JobHandle for StartedJob {
         Ok(())
     }
 
+    fn hides_input(&self) -> bool {
+        match &self.input {
+            JobInput::Terminal(terminal) => terminal.hides_input(),
+            JobInput::Pipe(_) | JobInput::Nothing => false,
+        }
+    }
+
     fn interrupt(&self) {
         if let JobInput::Terminal(terminal) = &self.input {
             terminal.type_now(INTERRUPT);

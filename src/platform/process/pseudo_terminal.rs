@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tokio::net::unix::pipe;
 
 use crate::tools::TerminalSize;
@@ -84,6 +84,14 @@ impl PseudoTerminal {
             }
         }
         Ok(())
+    }
+
+    /// Whether a program reads a line without its characters being shown.
+    pub(super) fn hides_input(&self) -> bool {
+        tcgetattr(&self.ends.input).is_ok_and(|set| {
+            set.local_modes.contains(LocalModes::ICANON)
+                && !set.local_modes.contains(LocalModes::ECHO)
+        })
     }
 
     /// Types one character if there is room for it.

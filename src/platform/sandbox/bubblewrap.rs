@@ -24,11 +24,10 @@ const NAME: &str = "bwrap";
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The first arguments of every sandbox.
-const ALWAYS: [&str; 15] = [
+const ALWAYS: [&str; 14] = [
     "--unshare-user",
     "--unshare-pid",
     "--unshare-ipc",
-    "--new-session",
     // A user who runs slug as root has none of root's capabilities inside.
     "--cap-drop",
     "ALL",
@@ -43,6 +42,9 @@ const ALWAYS: [&str; 15] = [
     "--remount-ro",
     "/proc",
 ];
+
+/// The argument that keeps a command from every terminal: left out where it has one of its own.
+pub(super) const NEW_SESSION: &str = "--new-session";
 
 /// The kernel's limits on user namespaces: the file, the value that forbids them, and the message.
 const LIMITS: [(&str, &str, &str); 3] = [
@@ -217,6 +219,7 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
     let mut child = Command::new(program)
         .arg0(NAME)
         .args(ALWAYS)
+        .arg(NEW_SESSION)
         .args(["--tmpfs", "/tmp", "--unshare-net"])
         .args(["--info-fd", &info.to_string(), "--block-fd", &word.to_string()])
         .args(["--", "true"])
@@ -289,7 +292,7 @@ mod tests {
         let line = words.iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>().join(" ");
         assert_eq!(
             line,
-            "--unshare-user --unshare-pid --unshare-ipc --new-session --cap-drop ALL \
+            "--unshare-user --unshare-pid --unshare-ipc --cap-drop ALL \
              --ro-bind / / --dev /dev --proc /proc --remount-ro /proc --unshare-net --tmpfs /tmp --tmpfs /run \
              --ro-bind /run/current-system /run/current-system --bind /w/app /w/app \
              --bind /w/main/.git/objects /w/main/.git/objects \

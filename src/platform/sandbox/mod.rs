@@ -93,7 +93,8 @@ impl SandboxBackend {
         }
     }
 
-    /// Whether commands inside are in a session of their own, apart from the terminal's.
+    /// Whether commands inside that have no terminal are in a session of their own, and others are
+    /// below a process that has the terminal's keys with them.
     pub(super) fn begins_session(&self) -> bool {
         match self {
             Self::Bubblewrap(_) => true,

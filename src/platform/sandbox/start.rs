@@ -68,7 +68,7 @@ pub(in crate::platform) fn start(
             view.dir.display()
         )));
     }
-    let is_in_own_session = confinement.means.begins_session();
+    let is_in_own_session = confinement.means.begins_session() && !words.has_terminal;
     match &confinement.means {
         SandboxBackend::Bubblewrap(program) => {
             let (placeholders, held) = MountPlaceholders::hold(&view.absent)?;
@@ -133,8 +133,10 @@ fn in_bubblewrap(
         SandboxNetwork::Off | SandboxNetwork::On => (None, None),
     };
     let mut command = Command::new(program);
+    let session = (!words.has_terminal).then_some(bubblewrap::NEW_SESSION);
     command
         .arg0("bwrap")
+        .args(session)
         .args(bubblewrap::arguments(view, descriptors, cwd, words.variables))
         .stdin(stdin)
         .process_group(0);

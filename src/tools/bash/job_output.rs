@@ -8,9 +8,10 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 
 use super::capture::OutputCapture;
+use super::terminal_output::{last_rows, unread_screen};
 use super::{MODEL_BYTES, binary, clean};
 use crate::domain::{ExitCause, JobEnd};
-use crate::tools::{SessionJob, truncation};
+use crate::tools::{JobOutput, PrintedOutput, SessionJob, ToolError, truncation};
 
 /// A line that a filter looks at is cut here.
 const MAX_LINE: usize = 16 << 10;
@@ -35,18 +36,18 @@ impl JobNews {
         Self { capture, skipped: 0, open_line: Vec::new(), next, matches: 0 }
     }
 
-    /// Takes in all that is there. With a filter only its lines count.
+    /// Takes in all that is there of a stream. With a filter only its lines count.
     ///
     /// # Errors
     ///
     /// When the output could not be kept or cannot be read.
     pub(super) async fn read(
         &mut self,
-        job: &SessionJob,
+        output: &dyn JobOutput,
         filter: Option<&RegexMatcher>,
     ) -> io::Result<()> {
-        while self.next < job.output.length() {
-            let piece = job.output.follow(self.next).await?;
+        while self.next < output.length() {
+            let piece = output.follow(self.next).await?;
             self.skipped += piece.skipped;
             self.next = piece.next;
             match filter {
@@ -106,13 +107,30 @@ impl JobNews {
     }
 }
 
+/// What the model has not seen yet of a job, which counts as seen from then on.
+pub(super) async fn unread_output(job: &SessionJob) -> Result<String, ToolError> {
+    match &job.output {
+        PrintedOutput::Stream(output) => {
+            let mut news = JobNews::since_last_look(job);
+            let read = news.read(&**output, None).await;
+            read.map_err(|error| ToolError(format!("{error}.")))?;
+            Ok(news.take(job, None))
+        }
+        PrintedOutput::Terminal(terminal) => Ok(unread_screen(job, &**terminal, None)),
+    }
+}
+
 /// The last lines that are kept of a job's output, plain, for the note about its end.
 pub(crate) async fn last_lines(job: &SessionJob, lines: usize, bytes: u64) -> io::Result<String> {
-    let length = job.output.length();
+    let output = match &job.output {
+        PrintedOutput::Stream(output) => output,
+        PrintedOutput::Terminal(terminal) => return Ok(last_rows(&**terminal, lines, bytes)),
+    };
+    let length = output.length();
     let mut from = length.saturating_sub(bytes);
     let (start, mut tail) = (from, Vec::new());
     while from < length {
-        let piece = job.output.follow(from).await?;
+        let piece = output.follow(from).await?;
         tail.extend(piece.bytes);
         from = piece.next;
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::capture::OutputCapture;
-use super::job_output::{JobNews, job_state};
+use super::job_output::{job_state, unread_output};
 use super::{BashArguments, MODEL_BYTES, binary, clean, shortened};
 use crate::domain::{JobEnd, ToolDisplay, ToolOutput, ToolStatus};
 use crate::tools::{
-    DetachedScript, ExitCause, JobBelongings, JobSpec, JobStreams, SessionJob, ToolContext,
-    ToolError,
+    DetachedScript, ExitCause, JobBelongings, JobSpec, JobStreams, PrintedOutput, SessionJob,
+    ToolContext, ToolError,
 };
 
 /// How long a start waits for a command that ends at once, so that its error is in the result.
@@ -32,24 +32,28 @@ pub(super) async fn start_job(
     let spec = JobSpec {
         text: wanted.command.clone(),
         cwd: wanted.workdir.clone(),
-        streams: JobStreams::Pipes,
+        streams: wanted.streams,
         search_path: None,
         scratch: None,
         time_limit: wanted.is_limited.then_some(wanted.timeout),
         belongings: JobBelongings::default(),
     };
     let job = context.jobs.start(spec).await?;
-    job.process.close_input().await;
+    let place = match wanted.streams {
+        JobStreams::Pipes => {
+            job.process.close_input().await;
+            "in the background"
+        }
+        JobStreams::Terminal(_) => "on a terminal",
+    };
     let early = tokio::time::timeout(EARLY_END, job.process.wait());
     context.cancel.run_until_cancelled(early).await;
-    let mut news = JobNews::since_last_look(&job);
-    news.read(&job, None).await.map_err(|error| ToolError(format!("{error}.")))?;
-    let printed = news.take(&job, None);
+    let printed = unread_output(&job).await?;
     let limit = match wanted.is_limited {
         true => format!(", and is ended after {} s", wanted.timeout.as_secs_f32()),
         false => String::new(),
     };
-    Ok(job_result(&job, &printed, &format!("runs in the background as job {}{limit}", job.id.0)))
+    Ok(job_result(&job, &printed, &format!("runs {place} as job {}{limit}", job.id.0)))
 }
 
 /// Lets a command whose call no longer waits for it go on as a job.
@@ -82,8 +86,15 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
     let end = job.process.ended();
     let (status, summary, note) = match end {
         None => {
-            let advice =
-                "BashOutput shows its output, KillBash ends it, and you are told when it ends";
+            let advice = match job.output {
+                PrintedOutput::Stream(_) => {
+                    "BashOutput shows its output, KillBash ends it, and you are told when it ends"
+                }
+                PrintedOutput::Terminal(_) => {
+                    "BashOutput shows its screen, BashInput types into it, KillBash ends it, the user \
+                     can take it over in /jobs, and you are told when it ends"
+                }
+            };
             (ToolStatus::Done, format!("job {}", job.id.0), format!("{begun}. {advice}"))
         }
         Some(end) => {

@@ -9,18 +9,20 @@ use grep_regex::RegexMatcher;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::job_output::{JobNews, job_state};
+use super::job_output::{JobNews, job_state, unread_output};
+use super::terminal_output::{unread_screen, wait_for_screen};
 use crate::domain::{
     JobId, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
     compile_regex,
 };
 use crate::tools::input::{ArgumentReader, InputShape};
 use crate::tools::{
-    SessionJob, Tool, ToolContext, ToolError, WorkingDirectory, stopped_output, titles,
+    JobOutput, PrintedOutput, SessionJob, Tool, ToolContext, ToolError, WorkingDirectory,
+    stopped_output, titles,
 };
 
 /// The names that other agents give the argument `job`.
-const JOB_NAMES: &[&str] = &["bash_id", "shell_id", "job_id", "task_id", "id"];
+pub(super) const JOB_NAMES: &[&str] = &["bash_id", "shell_id", "job_id", "task_id", "id"];
 
 /// The longest that a look waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
@@ -72,7 +74,7 @@ impl Tool for BashOutputTool {
         ToolSpec {
             name: OUTPUT_SHAPE.tool.into(),
             description: "Shows what a job (a command in the background) has printed since you \
-                          last looked, and whether it runs. With wait, first waits for its end or, \
+                          last looked, of a job on a terminal also its screen, and whether it runs. With wait, first waits for its end or, \
                           with filter, for a line that matches. Lines that a filter leaves out are \
                           not shown again."
                 .into(),
@@ -111,26 +113,18 @@ impl Tool for BashOutputTool {
         let wanted = output_arguments(&input)?;
         let job = find(context, wanted.job)?;
         let filter = wanted.filter.as_ref();
-        let mut news = JobNews::since_last_look(&job);
         let until = Instant::now() + wanted.wait;
-        loop {
-            // Looked at before the output, all of which has come then.
-            let has_ended = job.process.ended().is_some();
-            news.read(&job, filter).await.map_err(|error| ToolError(format!("{error}.")))?;
-            let is_there = filter.is_some_and(|filter| news.has_match(filter));
-            if has_ended || is_there || Instant::now() >= until {
-                break;
+        let text = match &job.output {
+            PrintedOutput::Stream(output) => {
+                wait_for_output(context, &job, &**output, filter, until).await?
             }
-            let next = news.next();
-            tokio::select! {
-                () = context.cancel.cancelled() => return Ok(stopped_output()),
-                _ = job.process.wait() => {}
-                _ = job.output.follow(next), if filter.is_some() => {}
-                () = tokio::time::sleep_until(until) => {}
+            PrintedOutput::Terminal(terminal) => {
+                let waits = wait_for_screen(&job, &**terminal, filter, until);
+                let waited = context.cancel.run_until_cancelled(waits).await;
+                waited.map(|()| unread_screen(&job, &**terminal, filter))
             }
-        }
-        let text = news.take(&job, filter);
-        Ok(report(&job, &text, filter.is_some()))
+        };
+        Ok(text.map_or_else(stopped_output, |text| report(&job, &text, filter.is_some())))
     }
 }
 
@@ -172,10 +166,36 @@ impl Tool for KillBashTool {
         job.process.terminate();
         let ended = tokio::time::timeout(END_WAIT, job.process.wait());
         context.cancel.run_until_cancelled(ended).await;
-        let mut news = JobNews::since_last_look(&job);
-        news.read(&job, None).await.map_err(|error| ToolError(format!("{error}.")))?;
-        let text = news.take(&job, None);
+        let text = unread_output(&job).await?;
         Ok(report(&job, &text, false))
+    }
+}
+
+/// What a job has printed since the last look, once it has ended, a line matches or the time is over;
+/// `None` where the call was stopped first.
+async fn wait_for_output(
+    context: &ToolContext,
+    job: &SessionJob,
+    output: &dyn JobOutput,
+    filter: Option<&RegexMatcher>,
+    until: Instant,
+) -> Result<Option<String>, ToolError> {
+    let mut news = JobNews::since_last_look(job);
+    loop {
+        // Looked at before the output, all of which has come then.
+        let has_ended = job.process.ended().is_some();
+        news.read(output, filter).await.map_err(|error| ToolError(format!("{error}.")))?;
+        let is_there = filter.is_some_and(|filter| news.has_match(filter));
+        if has_ended || is_there || Instant::now() >= until {
+            return Ok(Some(news.take(job, filter)));
+        }
+        let next = news.next();
+        tokio::select! {
+            () = context.cancel.cancelled() => return Ok(None),
+            _ = job.process.wait() => {}
+            _ = output.follow(next), if filter.is_some() => {}
+            () = tokio::time::sleep_until(until) => {}
+        }
     }
 }
 
@@ -195,11 +215,11 @@ fn output_arguments(input: &Value) -> Result<OutputArguments, ToolError> {
     Ok(OutputArguments { job, filter: filter.transpose()?, wait: wait.min(LONGEST_WAIT) })
 }
 
-fn job_argument(input: &ArgumentReader<'_>) -> Result<JobId, ToolError> {
+pub(super) fn job_argument(input: &ArgumentReader<'_>) -> Result<JobId, ToolError> {
     input.number("job")?.map(JobId).ok_or_else(|| input.wrong("`job` is missing"))
 }
 
-fn job_title(input: &Value) -> String {
+pub(super) fn job_title(input: &Value) -> String {
     match input.get("job") {
         Some(Value::Number(job)) => format!("job {job}"),
         Some(Value::String(job)) => format!("job {job}"),
@@ -208,7 +228,7 @@ fn job_title(input: &Value) -> String {
 }
 
 /// The job of this number, or what the model is told where there is none.
-fn find(context: &ToolContext, id: JobId) -> Result<SessionJob, ToolError> {
+pub(super) fn find(context: &ToolContext, id: JobId) -> Result<SessionJob, ToolError> {
     let jobs = context.jobs.all();
     if let Some(job) = jobs.iter().find(|job| job.id == id) {
         return Ok(job.clone());
@@ -222,7 +242,7 @@ fn find(context: &ToolContext, id: JobId) -> Result<SessionJob, ToolError> {
     )))
 }
 
-fn report(job: &SessionJob, text: &str, is_filtered: bool) -> ToolOutput {
+pub(super) fn report(job: &SessionJob, text: &str, is_filtered: bool) -> ToolOutput {
     let has_ended = job.process.ended().is_some();
     if has_ended {
         job.progress.tell_end();

@@ -234,11 +234,15 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "timeout": "long"}), "Bash: `timeout` must be a whole number"),
         (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
         (
-            json!({"command": "serve", "tty": true}),
-            "Bash: unknown argument `tty`. Arguments: command, description, run_in_background, \
-             timeout, workdir.",
+            json!({"command": "serve", "detach": true}),
+            "Bash: unknown argument `detach`. Arguments: command, description, run_in_background, \
+             timeout, tty, workdir.",
         ),
     ];
+    let (on_terminal, pace) = (json!({"command": "vim x", "tty": true}), CommandPace::Background);
+    let access = BashTool.access(&on_terminal, &place).unwrap();
+    let (command, cwd) = ("vim x".to_owned(), "/w".into());
+    assert_eq!(access, [ToolAccess::Run { command, cwd, pace }]);
     for (workdir, cwd) in
         [("sub", "/w/sub"), ("/etc", "/etc"), ("../x", "/x"), ("", "/w"), (".", "/w")]
     {

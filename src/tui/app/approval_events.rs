@@ -62,9 +62,9 @@ pub(super) fn withdrawn(shared: &mut SharedState, dialogs: &mut DialogStack, id:
     dialogs.withdraw(id);
 }
 
-/// Shows the next question, unless one is on screen already.
+/// Shows the next question, unless one is on screen already, or a dialog takes all keys.
 pub fn show_next_question(model: &mut ScreenModel, early_key: EarlyKey) {
-    if model.dialogs.open_question().is_some() {
+    if model.dialogs.open_question().is_some() || model.dialogs.takes_everything() {
         return;
     }
     let Some((agent, question)) = model.shared.questions.pop_front() else {

@@ -39,6 +39,8 @@ pub enum Intent {
     Answer(ApprovalId, ApprovalAnswer, AnswerFollowUp),
     /// Give the agent these answers to the model's questions, and show the next question.
     AnswerQuestions(ApprovalId, Vec<QuestionAnswer>),
+    /// Show the question that waits, if there is one.
+    ShowQuestion,
     /// Scroll the conversation in front.
     ScrollTranscript(ScrollAction),
     /// Do what the row of a list stands for.

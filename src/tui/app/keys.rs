@@ -53,6 +53,12 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
         return Vec::new();
     }
     model.shared.end_seen_toast();
+    if model.dialogs.takes_everything() {
+        model.shared.pending = None;
+        let top = model.dialogs.top_index();
+        let taken = on_dialog(model, top, |dialog, around| Some(dialog.raw_key(key, around)));
+        return taken.flatten().unwrap_or_default();
+    }
     let keys = Arc::clone(&model.shared.settings.keys);
     let begun = model.shared.pending.take().map_or_else(Vec::new, |pending| pending.chords);
     let press = KeyPress::new(&keys, begun, key);
@@ -270,6 +276,9 @@ pub fn carry_out(
                 let agent = asker.map_or(model.conversation.agent, |it| it.agent);
                 let command = agent::AgentCommand::AnswerQuestions { id, answers };
                 effects.push(ScreenEffect::Agent(agent, command));
+                approval_events::show_next_question(model, EarlyKey::Discard);
+            }
+            Intent::ShowQuestion => {
                 approval_events::show_next_question(model, EarlyKey::Discard);
             }
             Intent::ScrollTranscript(how) => navigation::scroll(&mut model.conversation, how),

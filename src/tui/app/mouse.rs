@@ -14,6 +14,12 @@ use super::sidebar;
 
 /// Handles a mouse event. One over the sidebar is for the sidebar, unless a drag is under way.
 pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
+    if model.dialogs.takes_everything() {
+        let top = model.dialogs.top_index();
+        let taken =
+            keys::on_dialog(model, top, |dialog, around| Some(dialog.raw_mouse(event, around)));
+        return taken.flatten().unwrap_or_default();
+    }
     let turned = match event.kind {
         MouseEventKind::ScrollUp => {
             Some(model.shared.wheel_remainder.by(-1, model.shared.settings.wheel))

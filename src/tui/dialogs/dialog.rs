@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -68,6 +69,22 @@ pub trait Dialog: Debug {
     /// What ctrl+c does.
     fn cancel(&self) -> Vec<Intent> {
         vec![Intent::Close]
+    }
+
+    /// Whether all keys, pastes and mouse events go to the dialog as they come, also those that work
+    /// everywhere, and no question comes up over it.
+    fn takes_everything(&self) -> bool {
+        false
+    }
+
+    /// Takes a key as it comes, while the dialog takes everything.
+    fn raw_key(&mut self, _key: KeyEvent, _around: &mut DialogContext<'_>) -> Vec<Intent> {
+        Vec::new()
+    }
+
+    /// Takes a mouse event as it comes, while the dialog takes everything.
+    fn raw_mouse(&mut self, _event: MouseEvent, _around: &mut DialogContext<'_>) -> Vec<Intent> {
+        Vec::new()
     }
 
     /// Turns the wheel by a number of rows; negative is up.

@@ -132,6 +132,11 @@ impl DialogStack {
         self.top().is_none_or(|dialog| dialog.guard().is_none_or(QuestionGuard::is_armed))
     }
 
+    /// Whether the dialog on top takes all input as it comes.
+    pub fn takes_everything(&self) -> bool {
+        self.top().is_some_and(|dialog| dialog.takes_everything())
+    }
+
     /// Has the dialog of this index do something.
     pub fn with<T>(
         &mut self,

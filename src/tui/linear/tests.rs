@@ -300,7 +300,8 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
         "  git status: allowed by Bash(git status) in ~/.slug/settings.json:3\n",
         "  rm -rf build/: asked\n",
         "Answers: y Yes; s Yes, and don't ask again for `rm -rf build/` this session; a Always \
-         allow `rm -rf build/` …; e Edit the command first; n No; d Never allow `rm *` …; t No, \
+         allow `rm -rf build/` …; p Yes, on a terminal, see /jobs; \
+         e Edit the command first; n No; d Never allow `rm *` …; t No, \
          and say what to do instead; stop No, and stop the turn.\n",
     ] {
         assert!(output.contains(line), "no {line:?} in\n{output}");

@@ -20,7 +20,14 @@ fn info(id: u64, command: &str) -> JobInfo {
 
 fn running(id: u64, command: &str, seconds: u64, printed: u64) -> JobReport {
     let elapsed = Duration::from_secs(seconds);
-    JobReport { job: info(id, command), elapsed, end: None, printed, last_lines: String::new() }
+    JobReport {
+        job: info(id, command),
+        elapsed,
+        end: None,
+        printed,
+        last_lines: String::new(),
+        has_terminal: false,
+    }
 }
 
 fn ended(report: JobReport, cause: ExitCause) -> JobReport {

@@ -14,6 +14,7 @@ mod hooks;
 mod idle;
 mod images;
 mod input;
+mod job_terminals;
 mod jobs;
 mod key_sheet;
 mod keys;

@@ -59,6 +59,7 @@ impl RuleOffers {
             ApprovalAnswer::Once => count.yeses += 1,
             ApprovalAnswer::Session { .. }
             | ApprovalAnswer::Always { .. }
+            | ApprovalAnswer::OnTerminal
             | ApprovalAnswer::Part { .. }
             | ApprovalAnswer::Edited { .. }
             | ApprovalAnswer::Deny { .. }

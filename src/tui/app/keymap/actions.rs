@@ -268,6 +268,8 @@ pub enum ApprovalKey {
     Stop,
     /// No, always.
     Never,
+    /// Yes, on a terminal of its own.
+    OnTerminal,
     /// Edits the command first.
     EditCommand,
     /// No, with an instruction what to do instead.

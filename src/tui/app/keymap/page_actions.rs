@@ -71,6 +71,10 @@ pub enum JobsKey {
     Copy,
     /// Shows the output in the pager.
     Open,
+    /// Gives all keys to the job's terminal.
+    TakeOver,
+    /// Takes the keys back from the terminal; when pressed again, it goes to the terminal.
+    GiveBack,
     /// Closes the page.
     Back,
 }

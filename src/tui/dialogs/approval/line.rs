@@ -86,16 +86,24 @@ impl ApprovalDialog {
             "s" | "session" => ApprovalKey::Session,
             "a" | "always" => ApprovalKey::Always,
             "d" | "never" => ApprovalKey::Never,
+            "p" | "terminal" => ApprovalKey::OnTerminal,
             "e" | "edit" => ApprovalKey::EditCommand,
             "t" | "tell" => ApprovalKey::Instruct,
             "stop" => ApprovalKey::Stop,
             _ => return Err(LineAnswerError::NoAnswer),
         };
         match key {
-            ApprovalKey::Once | ApprovalKey::AllWaiting | ApprovalKey::No | ApprovalKey::Stop
+            ApprovalKey::Once
+            | ApprovalKey::AllWaiting
+            | ApprovalKey::OnTerminal
+            | ApprovalKey::No
+            | ApprovalKey::Stop
                 if !rest.is_empty() =>
             {
                 return Err(LineAnswerError::NoAnswer);
+            }
+            ApprovalKey::OnTerminal if !self.offers_terminal() => {
+                return Err(LineAnswerError::NotOffered);
             }
             ApprovalKey::AllWaiting if self.waiting.is_empty() => {
                 return Err(LineAnswerError::NotOffered);
@@ -148,6 +156,7 @@ impl ApprovalDialog {
             | ApprovalKey::No
             | ApprovalKey::Stop
             | ApprovalKey::Never
+            | ApprovalKey::OnTerminal
             | ApprovalKey::EditCommand
             | ApprovalKey::Instruct
             | ApprovalKey::Accept

@@ -162,6 +162,7 @@ fn answers(approval: &ApprovalDialog) -> String {
             OfferedAnswer::Yes => 'y',
             OfferedAnswer::Session => 's',
             OfferedAnswer::Always => 'a',
+            OfferedAnswer::OnTerminal => 'p',
             OfferedAnswer::EditCommand => 'e',
             OfferedAnswer::No => 'n',
             OfferedAnswer::Never => 'd',

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, PermissionMode};
+use crate::tools::SHELL_TOOL;
 use crate::tui::app::keymap::ApprovalKey;
 use crate::tui::app::shared::SharedState;
 
@@ -74,6 +77,7 @@ pub enum OfferedAnswer {
     YesToWaiting,
     Session,
     Always,
+    OnTerminal,
     EditCommand,
     No,
     Never,
@@ -88,6 +92,7 @@ impl OfferedAnswer {
             Self::YesToWaiting => ApprovalKey::AllWaiting,
             Self::Session => ApprovalKey::Session,
             Self::Always => ApprovalKey::Always,
+            Self::OnTerminal => ApprovalKey::OnTerminal,
             Self::EditCommand => ApprovalKey::EditCommand,
             Self::No => ApprovalKey::No,
             Self::Never => ApprovalKey::Never,
@@ -99,15 +104,20 @@ impl OfferedAnswer {
     pub fn is_no(self) -> bool {
         match self {
             Self::No | Self::Never | Self::Instruct => true,
-            Self::Yes | Self::YesToWaiting | Self::Session | Self::Always | Self::EditCommand => {
-                false
-            }
+            Self::Yes
+            | Self::YesToWaiting
+            | Self::Session
+            | Self::Always
+            | Self::OnTerminal
+            | Self::EditCommand => false,
         }
     }
 
     fn is_yes(self) -> bool {
         match self {
-            Self::Yes | Self::YesToWaiting | Self::Session | Self::Always => true,
+            Self::Yes | Self::YesToWaiting | Self::Session | Self::Always | Self::OnTerminal => {
+                true
+            }
             Self::EditCommand | Self::No | Self::Never | Self::Instruct => false,
         }
     }
@@ -124,6 +134,7 @@ impl ApprovalDialog {
             (OfferedAnswer::YesToWaiting, !self.waiting.is_empty()),
             (OfferedAnswer::Session, self.offers_rules()),
             (OfferedAnswer::Always, self.offers_always()),
+            (OfferedAnswer::OnTerminal, self.offers_terminal()),
             (OfferedAnswer::EditCommand, self.request.command().is_some()),
             (OfferedAnswer::No, true),
             (OfferedAnswer::Never, self.deny_rule.is_some()),
@@ -135,6 +146,15 @@ impl ApprovalDialog {
     /// Whether the request comes with rules that can be saved.
     pub fn offers_rules(&self) -> bool {
         !self.allow_rules.is_empty()
+    }
+
+    /// Whether the command can be started on a terminal instead.
+    pub fn offers_terminal(&self) -> bool {
+        let request = &self.request;
+        request.kind == ApprovalKind::Permission
+            && request.tool == SHELL_TOOL
+            && request.command().is_some()
+            && request.input.get("tty").and_then(Value::as_bool) != Some(true)
     }
 
     /// Whether a rule can be saved for good: never one for a call that is hard to take back.
@@ -156,9 +176,11 @@ impl ApprovalDialog {
         self.can_approve() && self.offers_rules() && is_whole
     }
 
-    /// Whether Enter may take an answer: any no, and a yes only to what can be taken back.
+    /// Whether Enter may take an answer: any no, and a yes only to what can be taken back. A terminal is
+    /// chosen by its key: small screens do not show that answer.
     pub fn takes_enter(&self, answer: OfferedAnswer) -> bool {
-        !answer.is_yes() || is_harmless(&self.request)
+        let has_row = answer != OfferedAnswer::OnTerminal;
+        has_row && (!answer.is_yes() || is_harmless(&self.request))
     }
 
     /// Whether Enter may stand for a key that the user has bound it to.

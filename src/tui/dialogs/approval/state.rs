@@ -188,6 +188,9 @@ impl ApprovalDialog {
                 Vec::new()
             }
             ApprovalKey::Once if self.can_approve() => self.answer(self.yes()),
+            ApprovalKey::OnTerminal if self.can_approve() && self.offers_terminal() => {
+                self.answer(ApprovalAnswer::OnTerminal)
+            }
             ApprovalKey::AllWaiting if self.can_approve() && !self.waiting.is_empty() => {
                 let waiting = self.waiting.clone();
                 self.answer_and(self.yes(), AnswerFollowUp::AllowWaiting(waiting))
@@ -208,6 +211,7 @@ impl ApprovalDialog {
                 Vec::new()
             }
             ApprovalKey::Once
+            | ApprovalKey::OnTerminal
             | ApprovalKey::AllWaiting
             | ApprovalKey::Session
             | ApprovalKey::AllowEdits

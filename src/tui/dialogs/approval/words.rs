@@ -165,6 +165,7 @@ pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> Vec<St
             [rule] => format!("Always allow {} …", named(rule)),
             rules => return with_rules("Always allow …", rules),
         },
+        OfferedAnswer::OnTerminal => "Yes, on a terminal, see /jobs".to_owned(),
         OfferedAnswer::EditCommand => "Edit the command first".to_owned(),
         OfferedAnswer::No => no(approval.request.kind).to_owned(),
         OfferedAnswer::Never => {
@@ -198,6 +199,7 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
             (_, SessionScope::Rules) => "this session",
         },
         OfferedAnswer::Always => "always",
+        OfferedAnswer::OnTerminal => "terminal",
         OfferedAnswer::EditCommand => "edit",
         OfferedAnswer::No => match approval.request.kind {
             ApprovalKind::RepeatedCall | ApprovalKind::Budget => "stop the turn",

@@ -3,18 +3,24 @@
 //!
 //! The agent tells how the jobs stand and what the selected one prints for as long as the page says so
 //! ([`Dialog::followed_jobs`]). Of an output the page keeps the last part, cut into lines once, so a
-//! frame costs what is on screen however much a job prints.
+//! frame costs what is on screen however much a job prints. A job on a terminal shows its screen, which
+//! the user can take over: then all keys but one go to its program (`terminal`).
 
 mod linear_page;
 pub mod output;
+mod terminal;
+mod terminal_view;
 pub mod view;
 
 use std::sync::Arc;
 
+use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Position;
 
 use crate::agent::AgentCommand;
-use crate::domain::{FollowedJobs, FollowedOutput, JobId, JobReport, NoticeLevel};
+use crate::domain::{
+    FollowedJobs, FollowedOutput, JobId, JobReport, NoticeLevel, TerminalInput, TerminalSize,
+};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -31,6 +37,7 @@ use crate::tui::dialogs::line::ExpectedLine;
 use crate::tui::dialogs::linear_page::LinearPage;
 
 use output::OutputTail;
+use terminal::TerminalPane;
 
 /// The state of the page.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +48,8 @@ pub struct JobsPage {
     selected: Option<JobId>,
     /// What the selected job prints.
     pub output: OutputTail,
+    /// The terminal of the selected job, if it has one.
+    terminal: TerminalPane,
     /// The job of which it is asked whether to end it.
     ending: Option<JobId>,
     guard: QuestionGuard,
@@ -60,6 +69,7 @@ impl JobsPage {
             reports: None,
             selected,
             output: OutputTail::new(output),
+            terminal: TerminalPane::default(),
             ending: None,
             guard: QuestionGuard::default(),
             is_printed: false,
@@ -87,6 +97,7 @@ impl JobsPage {
         if self.selected != Some(job) {
             self.selected = Some(job);
             self.output = OutputTail::new(shared.requests.issue());
+            self.terminal = TerminalPane::default();
         }
     }
 
@@ -100,7 +111,7 @@ impl JobsPage {
     }
 
     /// Shows how the jobs stand now.
-    fn reported(&mut self, reports: &[JobReport], shared: &mut SharedState) {
+    fn reported(&mut self, reports: &[JobReport], shared: &mut SharedState) -> Vec<Intent> {
         self.reports = Some(reports.to_vec());
         if self.chosen().is_none()
             && let Some(newest) = reports.last().map(|it| it.job.id)
@@ -110,6 +121,8 @@ impl JobsPage {
         if self.asked().is_none_or(|job| job.end.is_some()) {
             self.ending = None;
         }
+        let runs = self.chosen().is_some_and(|(_, job)| job.end.is_none());
+        if runs { Vec::new() } else { self.terminal.give_back() }
     }
 
     /// Asks whether to end the selected job; the same key again ends it.
@@ -137,12 +150,26 @@ impl JobsPage {
         if key != JobsKey::End {
             self.ending = None;
         }
+        self.terminal.give_back();
         let page = &around.measured.page;
         match key {
             JobsKey::Previous => self.step(-1, around.shared),
             JobsKey::Next => self.step(1, around.shared),
+            JobsKey::Scroll(how) if self.shows_screen() && how != ScrollAction::Top => {
+                if is_up(how) {
+                    self.output.show_end();
+                }
+            }
             JobsKey::Scroll(how) => self.output.scroll(how, page),
             JobsKey::End => return self.end(),
+            JobsKey::TakeOver => return self.take_over(),
+            // It needs the key itself.
+            JobsKey::GiveBack => {}
+            JobsKey::Copy if self.shows_screen() => {
+                let (text, what) = (self.terminal.text(), "the screen of the terminal");
+                return vec![Intent::Effect(ScreenEffect::Copy { text, what })];
+            }
+            JobsKey::Open if self.terminal.frame.is_some() => return self.open_screen(),
             JobsKey::Copy => {
                 let lines = match (page.rows.first(), page.rows.last()) {
                     (Some(first), Some(last)) => *first..last + 1,
@@ -178,28 +205,56 @@ impl Dialog for JobsPage {
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {
         match keymap::find(keymap::JOBS, key) {
+            Some(JobsKey::GiveBack) => self.press_give_back(key.event()),
             Some(key) => self.press(key, around),
             None => {
                 self.ending = None;
+                self.terminal.give_back();
                 Vec::new()
             }
         }
     }
 
+    fn takes_everything(&self) -> bool {
+        self.terminal.is_taken_over()
+    }
+
+    fn raw_key(&mut self, key: KeyEvent, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        if terminal::gives_back(&around.shared.settings.keys, key) {
+            return self.terminal.give_back();
+        }
+        self.type_in(terminal::typed(key).map(TerminalInput::Key))
+    }
+
+    fn raw_mouse(&mut self, event: MouseEvent, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        let cell = around.measured.page.area.inside(event.column, event.row);
+        self.type_in(cell.and_then(|cell| terminal::mouse(event, cell)).map(TerminalInput::Mouse))
+    }
+
+    fn paste(&mut self, text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
+        let is_taken_over = self.terminal.is_taken_over();
+        is_taken_over.then(|| self.type_in(Some(TerminalInput::Paste(text.to_owned()))))
+    }
+
     fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
-        view::draw(self, around, canvas);
-        None
+        view::draw(self, around, canvas)
     }
 
     /// Only what can be done with the selected job.
     fn hints(&self, keys: &Keymap) -> Vec<(String, &'static str)> {
+        if self.terminal.is_taken_over() {
+            return vec![(terminal::give_back_key(keys), "give back (twice: send)")];
+        }
         let mut hints = Vec::new();
         let mut add = |key, word| hints.push((keys.key(key), word));
         if let Some((_, job)) = self.chosen() {
             if job.end.is_none() {
+                if job.has_terminal {
+                    add(JobsKey::TakeOver, "take over");
+                }
                 add(JobsKey::End, "end job");
             }
-            if !self.output.document.is_empty() {
+            if !self.output.document.is_empty() || self.terminal.frame.is_some() {
                 add(JobsKey::Copy, "copy");
                 add(JobsKey::Open, "open");
             }
@@ -209,6 +264,12 @@ impl Dialog for JobsPage {
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {
+        if self.shows_screen() {
+            if rows < 0 {
+                self.output.show_end();
+            }
+            return;
+        }
         self.output.wheel(rows, &around.measured.page);
     }
 
@@ -226,7 +287,15 @@ impl Dialog for JobsPage {
 
     fn reply(&mut self, reply: &DialogReply, around: &mut DialogContext<'_>) -> Vec<Intent> {
         match reply {
-            DialogReply::Jobs(reports) => self.reported(reports, around.shared),
+            DialogReply::Jobs(reports) => return self.reported(reports, around.shared),
+            DialogReply::JobOutput(FollowedOutput::Screen { job, frame, scrolled })
+                if Some(*job) == self.selected =>
+            {
+                for line in scrolled {
+                    self.output.push(0, &format!("{line}\n"));
+                }
+                self.terminal.frame = Some(frame.clone());
+            }
             DialogReply::JobOutput(FollowedOutput::Printed { job, skipped, text })
                 if Some(*job) == self.selected =>
             {
@@ -242,10 +311,19 @@ impl Dialog for JobsPage {
         Vec::new()
     }
 
-    /// Takes over the scroll position as the view clamped it.
+    /// Takes over the scroll position as the view clamped it, and gives a terminal the size of its
+    /// pane.
     fn drawn(&mut self, _layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
-        self.output.scrolled_to(around.measured.page.top);
-        Vec::new()
+        let page = &around.measured.page;
+        self.output.scrolled_to(page.top);
+        let running = self.chosen().filter(|(_, job)| job.has_terminal && job.end.is_none());
+        let Some(job) = running.map(|(_, job)| job.job.id) else { return Vec::new() };
+        let size = TerminalSize { columns: page.area.width, rows: page.area.height };
+        if size.columns == 0 || size.rows == 0 || self.terminal.size == Some(size) {
+            return Vec::new();
+        }
+        self.terminal.size = Some(size);
+        vec![Intent::Command(AgentCommand::ResizeJob { job, size })]
     }
 
     fn followed_jobs(&self) -> Option<FollowedJobs> {

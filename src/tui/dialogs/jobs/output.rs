@@ -82,6 +82,14 @@ impl OutputTail {
         self.position.scroll(how, page.rows.len());
     }
 
+    /// Shows its last page without following it, in the place of a screen that is below it.
+    pub fn show_end(&mut self) {
+        if !self.document.is_empty() {
+            self.follow = PagerFollow::Paused;
+            self.position = PagePosition::END;
+        }
+    }
+
     /// Turns the wheel by a number of rows; negative is up.
     pub fn wheel(&mut self, rows: i32, page: &PageGeometry) {
         if rows < 0 {

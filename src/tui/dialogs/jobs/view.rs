@@ -2,7 +2,7 @@
 //! prints.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::domain::{ExitCause, JobEnd, JobReport, format_bytes, pluralise};
 use crate::tui::app::conversation::status::clock;
@@ -19,15 +19,19 @@ use crate::tui::view::blocks::harmless;
 use crate::tui::view::list_rows;
 use crate::tui::view::paint::{self, RoleStyles, span, spans_width};
 
-use super::JobsPage;
+use super::{JobsPage, terminal_view};
 
 /// Columns of a size, so that those of all rows end in line.
 const SIZE: usize = 10;
 /// On fewer columns a row has no size, and only the main word about the state.
 const NARROW: u16 = 60;
 
-/// Draws the page on all rows but the last one.
-pub fn draw(page: &JobsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>) {
+/// Draws the page on all rows but the last one. Returns the cell of the cursor in a terminal that the
+/// user has taken over.
+pub fn draw(page: &JobsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
+    if page.terminal.is_taken_over() {
+        return terminal_view::draw_taken_over(page, around, canvas);
+    }
     let area = canvas.above_hints();
     let DialogCanvas { layouts, styles, buffer, measured, .. } = canvas;
     paint::clear(area, styles, buffer);
@@ -45,7 +49,7 @@ pub fn draw(page: &JobsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>) {
         for (at, line) in (2..area.height).zip(&lines) {
             paint::spans(&line.spans, styles, row(at), buffer);
         }
-        return;
+        return None;
     }
     let room = area.height.saturating_sub(2);
     let most = (room / 3).max(1);
@@ -60,9 +64,16 @@ pub fn draw(page: &JobsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>) {
         height: area.height.saturating_sub(above),
         ..inner
     };
-    let shown = draw_output(page, layouts, styles, body, buffer);
+    let shown = match page.terminal.frame.as_ref().filter(|_| page.shows_screen()) {
+        Some(frame) => {
+            let lines = page.output.document.len();
+            terminal_view::draw_screen(frame, lines, styles, body, buffer)
+        }
+        None => draw_output(page, layouts, styles, body, buffer),
+    };
     heading(page, &shown, keys, styles, row(below + 1), buffer);
     measured.page = PageGeometry { list: Some((list.into(), first)), ..shown };
+    None
 }
 
 /// How many jobs run and how many have ended; empty without jobs.
@@ -189,7 +200,8 @@ fn heading(
     let Some((_, job)) = page.chosen() else { return };
     let right = follow_state(page, job, shown, keys);
     let room = area.width.saturating_sub(spans_width(&right) + 2);
-    let number = span(format!("Output of job {}", job.job.id.0), StyleRole::Strong);
+    let what = if job.has_terminal { "Terminal" } else { "Output" };
+    let number = span(format!("{what} of job {}", job.job.id.0), StyleRole::Strong);
     let command = span(format!("  {}", harmless(&job.job.command)), StyleRole::Muted);
     let left = list_rows::fit(vec![number, command], room);
     paint::both_edges(&left, &right, styles, area, buffer);

@@ -7,7 +7,7 @@ use crate::tui::app::keymap::actions::{
     RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
 };
 
-use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
+use super::{CTRL, KeyBinding, SHIFT, char, held, hinted, key, row};
 
 /// The keys of the page of permission rules.
 pub const RULES: &[KeyBinding<RulesKey>] = &[
@@ -121,6 +121,19 @@ pub const JOBS: &[KeyBinding<JobsKey>] = &[
         JobsKey::Open,
         "open the output in full view, to search and mark it",
         "open",
+    ),
+    hinted(
+        &[char('t')],
+        JobsKey::TakeOver,
+        "take over the job's terminal: all keys go to its program",
+        "take over",
+    ),
+    hinted(
+        // Without the kitty protocol, terminals report ctrl+] as ctrl+5.
+        &[held(CTRL, KeyCode::Char(']')), held(CTRL, KeyCode::Char('5'))],
+        JobsKey::GiveBack,
+        "give the terminal back (press twice to send this key to the program)",
+        "give back",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], JobsKey::Back, "close", "close"),
 ];

@@ -114,7 +114,7 @@ fn mute_before_guard(approval: &ApprovalDialog, rows: &mut [ApprovalAnswerRow]) 
 /// The colour of an answer's key: muted where the answer would do nothing now.
 fn role_of(approval: &ApprovalDialog, answer: OfferedAnswer) -> StyleRole {
     let is_possible = match answer {
-        OfferedAnswer::Yes => approval.can_approve(),
+        OfferedAnswer::Yes | OfferedAnswer::OnTerminal => approval.can_approve(),
         OfferedAnswer::Session if approval.request.kind == ApprovalKind::Budget => true,
         OfferedAnswer::YesToWaiting | OfferedAnswer::Session | OfferedAnswer::Always => {
             approval.can_save_rules()
@@ -209,7 +209,9 @@ fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
 fn packed(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
     let mut answers = ApprovalAnswers::default();
     let mut row = ApprovalAnswerRow::default();
-    for answer in approval.offered() {
+    // On a small screen the rows are for the command; the key works all the same.
+    let offered = approval.offered().into_iter().filter(|it| *it != OfferedAnswer::OnTerminal);
+    for answer in offered {
         let is_marked = answer == approval.mark;
         let mark = if is_marked { "❯" } else { "" };
         let word =
