@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::process_host::process_host;
 use crate::support::skip::{skip, skip_sandbox};
 
+mod git_folders;
 mod git_repositories;
 mod hooks;
 mod jobs;

@@ -15,7 +15,8 @@ use super::HostRule;
 pub struct SandboxProfile {
     /// The folder that commands may change.
     pub dir: PathBuf,
-    /// Other paths that commands may change.
+    /// Other paths that commands may change, also inside of `fixed` ones. What is missing is a folder
+    /// that the sandbox makes.
     pub writable: Vec<PathBuf>,
     /// The session's scratch folder, which commands may change, wherever it is.
     pub scratch: Option<PathBuf>,

@@ -7,6 +7,7 @@ mod approvals;
 mod bash;
 mod dangers;
 mod fetch;
+mod git_folders;
 mod invariants;
 mod linked_places;
 mod modes;

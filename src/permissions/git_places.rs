@@ -1,29 +1,36 @@
-//! Finds what git's configuration names in place of files of `.git`: a folder of hooks, attributes,
-//! and configuration that is included. Such places are protected as those of `.git` are.
+//! Finds what a `.git` file and git's configuration name in place of `.git` and its files: git's own
+//! folder, a folder of hooks, attributes, and configuration that is included. Such places are protected
+//! as those of `.git` are.
 //!
 //! They are looked up once, and what cannot be read names nothing: this protects files that would
 //! otherwise be the project's own, and takes no protection from any.
 
 use std::path::{Path, PathBuf};
 
+use super::git_folders::{named_by_commondir, named_by_git_file};
 use crate::disk;
+
+/// What the folders with git's data stand for.
+pub(super) const GIT: &str = ".git";
 
 /// A longer configuration file, in bytes, is not read.
 const MAX_BYTES: u64 = 256 << 10;
 /// The most configuration files that are read, included ones too.
 const MAX_FILES: usize = 32;
 
-/// The files and folders that git's configuration names in place of those in `.git`: the folder of
-/// hooks, and configuration that is included. Each with what it stands for. `root` is the top of a
-/// working tree; the configuration of the repository and of the user are read.
+/// The files and folders that a `.git` file and git's configuration name in place of `.git` and of those
+/// in it: where git keeps its data, the folder of hooks, and configuration that is included. Each with
+/// what it stands for. `root` is the top of a working tree; the configuration of the repository and of
+/// the user are read.
 pub(super) fn named_places(root: &Path, home: Option<&Path>) -> Vec<(&'static str, PathBuf)> {
     let git = git_folder(root);
     let common = text(&git.join("commondir"));
-    let common = common.map_or_else(|| git.clone(), |it| git.join(it.trim_end()));
+    let common = common.map_or_else(|| git.clone(), |it| named_by_commondir(&git, &it));
     let mut files = vec![common.join("config"), git.join("config.worktree")];
     let at_home = [".gitconfig", ".config/git/config"];
     files.extend(home.into_iter().flat_map(|home| at_home.map(|name| home.join(name))));
-    let mut named = Vec::new();
+    let own = [git, common].into_iter().filter(|it| *it != root.join(GIT));
+    let mut named: Vec<(&'static str, PathBuf)> = own.map(|it| (GIT, it)).collect();
     let mut at = 0;
     while let Some(file) = files.get(at).filter(|_| at < MAX_FILES).cloned() {
         at += 1;
@@ -54,11 +61,8 @@ pub(super) fn named_places(root: &Path, home: Option<&Path>) -> Vec<(&'static st
 
 /// Where git keeps the data of the working tree at `root`.
 fn git_folder(root: &Path) -> PathBuf {
-    let git = root.join(".git");
-    match text(&git).as_deref().and_then(|it| it.strip_prefix("gitdir: ")) {
-        Some(elsewhere) => root.join(elsewhere.trim_end()),
-        None => git,
-    }
+    let git = root.join(GIT);
+    text(&git).and_then(|text| named_by_git_file(root, &text)).unwrap_or(git)
 }
 
 fn text(file: &Path) -> Option<String> {
@@ -132,7 +136,10 @@ mod tests {
             .unwrap();
         fs::write(at("main/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::write(at("main/.git/config"), "[core]\nhooksPath=hooks\n").unwrap();
-        assert_eq!(named_places(&at("w"), None), [(".git/hooks", at("w/hooks"))]);
+        let own = at("main/.git/worktrees/w");
+        let expected =
+            [(GIT, own.clone()), (GIT, own.join("../..")), (".git/hooks", at("w/hooks"))];
+        assert_eq!(named_places(&at("w"), None), expected);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod domain_rule;
 mod fetch;
 mod file_family;
 mod folders;
+mod git_folders;
 mod git_places;
 mod hook_permission;
 mod index;

@@ -18,6 +18,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::disk;
 use crate::domain::{SYSTEM_FOLDERS, clean_path};
 
+use super::git_folders::is_in_git_folder;
 use super::places::{self, ProtectionReason};
 use super::search_path::SearchPath;
 use protected_links::{ProtectedLink, ProtectedLinks};
@@ -257,11 +258,15 @@ impl Workspace {
         let is_direct = real == lexical;
         let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
         let mut has = |path: &Path| cache.at(path) != CachedPathKind::Nothing;
-        let mut is_of_bare = |path: &Path| places::is_of_bare_repository(path, &mut has);
+        let mut is_of_git = |path: &Path| {
+            let top = self.all_roots.iter().find(|root| below(path, root).is_some());
+            places::is_of_bare_repository(path, &mut has)
+                || is_in_git_folder(path, top.map_or(Path::new("/"), |it| it), &mut has)
+        };
         let protected = self
             .protection(&lexical)
             .or_else(|| if is_direct { None } else { self.protection(&real) })
-            .or_else(|| is_of_bare(&real).then_some(places::BARE_REPOSITORY));
+            .or_else(|| is_of_git(&real).then_some(places::BARE_REPOSITORY));
         // A link that leads there from elsewhere does not make its own name a part of it.
         let is_in_scratch = |path: &Path| {
             self.scratch.as_deref().is_some_and(|scratch| below(path, scratch).is_some())

@@ -24,6 +24,7 @@ use crate::domain::{
     MaskedPath, MaskedPathKind, SYSTEM_FOLDERS, SandboxNetwork, SandboxProfile, ScanExtent,
 };
 
+use super::git_folders::is_in_git_folder;
 use super::paths::Workspace;
 use super::places::ProtectedPlaceKind::{Git, SlugSettings};
 use super::places::{ANYWHERE, AT_HOME, PlaceReservation, ProtectedPlace, by_name};
@@ -32,6 +33,7 @@ use super::rules::RuleSet;
 pub use disk::{HostSandboxDisk, SandboxDisk, SandboxDiskEntry};
 pub use hidden_paths::ReadRules;
 use places::ProtectedPathScan;
+use worktree::{FoldersWithLinks, LinkedWorktree};
 
 /// Paths of the home folder that commands cannot read: keys, passwords, tokens, and what browsers,
 /// mail programs, wallets and password stores keep. No such list is complete.
@@ -236,6 +238,10 @@ impl SandboxPolicy {
         let (work, linked) = (real.clone(), Vec::new());
         let sandbox = Self { dir: real, work, home, slug_home, linked, network };
         sandbox.check()?;
+        let mut has = |path: &Path| path.symlink_metadata().is_ok();
+        if is_in_git_folder(&sandbox.dir, Path::new("/"), &mut has) {
+            return Err(SandboxPolicyError::Protected(sandbox.dir));
+        }
         Ok(sandbox.with_linked_places())
     }
 
@@ -370,21 +376,36 @@ impl SandboxPolicy {
             places.protect(path, *kind)?;
         }
         let mut extent = places.scan_subfolders()?;
-        let ProtectedPathScan { mut fixed, mut held, mut absent, closed, .. } = places;
+        let ProtectedPathScan { mut fixed, mut held, mut absent, closed, working_trees, .. } =
+            places;
 
         let private: Vec<PathBuf> = SHARED.iter().map(PathBuf::from).collect();
         let private: Vec<PathBuf> =
             private.into_iter().filter(|it| disk.at(it) == SandboxDiskEntry::Folder).collect();
-        let linked = worktree::linked_worktree(&self.dir, disk)
-            .filter(|linked| !self.secrets().any(|secret| linked.common.starts_with(secret)));
+        let mut known = FoldersWithLinks::new();
+        let mut linked_worktree = |dir: &Path| {
+            worktree::linked_worktree(dir, disk, &mut known)
+                .filter(|linked| !self.secrets().any(|secret| linked.common.starts_with(secret)))
+        };
+        let linked = linked_worktree(&self.dir);
         let git = linked.as_ref().map_or_else(|| self.dir.join(".git"), |it| it.common.clone());
         let ignores =
             Some(git.join("info/exclude")).filter(|it| disk.at(it) == SandboxDiskEntry::File);
-        let (writable, common) = linked.map_or_else(Default::default, |linked| {
+        let common = linked.as_ref().map(|it| it.common.clone());
+        // A repository that is a `.git` in the folder stays closed: nothing in it can be changed.
+        let is_open = |it: &LinkedWorktree| {
+            it.common.strip_prefix(&self.dir).is_ok_and(|below| by_name(below).is_none())
+        };
+        let further = working_trees.iter().filter(|it| **it != self.dir);
+        let further: Vec<_> =
+            further.filter_map(|it| linked_worktree(it)).filter(is_open).collect();
+        let mut writable = BTreeSet::new();
+        for linked in linked.into_iter().chain(further) {
             fixed.extend(linked.fixed);
             absent.extend(linked.absent);
-            (linked.writable, Some(linked.common))
-        });
+            writable.extend(linked.writable);
+        }
+        fixed.retain(|it| !writable.contains(it));
 
         let secrets =
             self.secrets().filter_map(|path| existing_spot(&path, &self.dir, disk).transpose());
@@ -403,6 +424,12 @@ impl SandboxPolicy {
             let above = above.take_while(|it| *it != self.dir && it.starts_with(&self.dir));
             held.extend(above.map(Path::to_owned));
         }
+        // What is in a folder that stays unchanged stays where it is.
+        let is_within =
+            |it: &PathBuf, all: &BTreeSet<PathBuf>| it.ancestors().any(|above| all.contains(above));
+        held.retain(|it| {
+            !is_within(it, &fixed) || is_within(it, &writable) && !writable.contains(it)
+        });
         let names = match self.network {
             // slug's proxy looks names up, outside the sandbox.
             SandboxNetwork::Off | SandboxNetwork::Hosts(_) => None,
@@ -412,7 +439,7 @@ impl SandboxPolicy {
         let kept = kept.filter_map(|path| disk.real(Path::new(path)).ok()?).chain(common);
         let profile = SandboxProfile {
             dir: self.dir.clone(),
-            writable,
+            writable: writable.into_iter().collect(),
             scratch: None,
             fixed: fixed.into_iter().collect(),
             held: held.into_iter().collect(),
@@ -477,5 +504,7 @@ fn closed(
     Ok(MaskedPath { path, kind: MaskedPathKind::Folder })
 }
 
+#[cfg(test)]
+mod git_tests;
 #[cfg(test)]
 mod tests;

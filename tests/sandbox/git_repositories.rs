@@ -6,10 +6,10 @@ use slug_code::context::{ContextProvider, GitExecutable, GitStatus};
 use super::*;
 
 /// git with an invented author and without this machine's configuration.
-const GIT: &str = "git -c user.name=a -c user.email=a@b.example -c commit.gpgsign=false \
+pub(super) const GIT: &str = "git -c user.name=a -c user.email=a@b.example -c commit.gpgsign=false \
                    -c core.hooksPath=/dev/null";
 
-fn git(folder: &Path, line: &str) {
+pub(super) fn git(folder: &Path, line: &str) {
     let script = format!("{GIT} {line}");
     let mut command = std::process::Command::new("bash");
     command.args(["-c", &script]).current_dir(folder);

@@ -22,7 +22,7 @@ fn with_links(links: &[(&str, &str)]) -> [PermissionTestEnv; 2] {
 }
 
 impl PermissionTestEnv {
-    fn started_again(mut self) -> Self {
+    pub(super) fn started_again(mut self) -> Self {
         let (root, home) = (self.workspace.root(), self.workspace.home().unwrap().to_owned());
         let slug_home = home.join(".slug");
         self.workspace = Workspace::new(root, Vec::new(), Some(home), slug_home).trusted();
@@ -30,7 +30,7 @@ impl PermissionTestEnv {
     }
 
     #[track_caller]
-    fn writes(&self, outcome: PermissionOutcome, paths: &[&str]) {
+    pub(super) fn writes(&self, outcome: PermissionOutcome, paths: &[&str]) {
         for path in paths {
             let decision = self.decide("Write", &[ToolAccess::Write(self.path(path))]);
             assert_eq!(decision.outcome(), outcome, "{path}: {decision:#?}");

@@ -1,6 +1,6 @@
 //! Finds the files and folders that links in protected places lead to: who writes there writes to
-//! the protected place. What git's configuration names in place of its own folder of hooks, or
-//! includes, counts as such a link.
+//! the protected place. What a `.git` file names, and what git's configuration names in place of its
+//! own folder of hooks, or includes, counts as such a link.
 //!
 //! The links are looked up once, in the folders where protected places of the user, of slug and of
 //! the workspace stand. What cannot be read counts as empty. A link that is made later is not seen.
@@ -51,7 +51,12 @@ impl ProtectedLinks {
         let around = |root| Path::ancestors(root).filter(move |it| is_top(root, it));
         for top in workspace.roots().flat_map(around) {
             for (stands_for, named) in git_places::named_places(top, workspace.home()) {
-                if let Some((target, _)) = cache.real(&named) {
+                // A working tree in its own repository is the user's all the same.
+                let holds_root =
+                    |it: &Path| workspace.all_roots.iter().any(|at| at.starts_with(it));
+                if let Some((target, _)) = cache.real(&named)
+                    && !(stands_for == git_places::GIT && holds_root(&target))
+                {
                     links.add(ProtectedLink { path: top.join(stands_for), target });
                 }
             }

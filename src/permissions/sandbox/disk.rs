@@ -13,8 +13,8 @@ use crate::disk::read_regular;
 use crate::domain::MaskedPathKind;
 use crate::platform::sandbox;
 
-/// The most bytes that are read of a file.
-const MAX_READ_BYTES: u64 = 4096;
+/// The most bytes that are read of a file: git itself rejects a longer `.git` file.
+const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// What is at a path, links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

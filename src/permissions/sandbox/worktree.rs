@@ -8,16 +8,21 @@
 //! invalid makes git look for a repository in the folder instead. No link may be where git writes,
 //! because git follows links, also to the outside.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{SandboxDisk, SandboxDiskEntry};
 use crate::domain::{MaskedPath, MaskedPathKind};
+use crate::permissions::git_folders::{named_by_commondir, named_by_git_file};
+
+/// Whether there is a link in a folder, by the folder: worktrees share some.
+pub(super) type FoldersWithLinks = BTreeMap<PathBuf, bool>;
 
 /// The paths that a commit in a linked worktree needs.
 pub(super) struct LinkedWorktree {
     /// The main repository's folder.
     pub common: PathBuf,
-    /// Folders that commands may change.
+    /// Folders that commands may change. Those that do not exist are to be made.
     pub writable: Vec<PathBuf>,
     /// Paths inside `writable` that stay unchanged.
     pub fixed: Vec<PathBuf>,
@@ -27,22 +32,34 @@ pub(super) struct LinkedWorktree {
 
 /// The paths for a folder that is a linked worktree. The main repository has to know the worktree:
 /// a file that came with the folder proves nothing.
-pub(super) fn linked_worktree(dir: &Path, disk: &dyn SandboxDisk) -> Option<LinkedWorktree> {
+pub(super) fn linked_worktree(
+    dir: &Path,
+    disk: &dyn SandboxDisk,
+    known: &mut FoldersWithLinks,
+) -> Option<LinkedWorktree> {
     let file = dir.join(".git");
     let text = disk.read(&file)?;
     let real = |path: &Path| disk.real(path).ok().flatten();
-    let git_dir = real(&dir.join(text.strip_prefix("gitdir: ")?.trim_end()))?;
+    let git_dir = real(&named_by_git_file(dir, &text)?)?;
     let back = disk.read(&git_dir.join("gitdir"))?;
     let common = disk.read(&git_dir.join("commondir"))?;
-    let common = real(&git_dir.join(common.trim_end()))?;
-    let is_known = real(&git_dir.join(back.trim_end())).is_some_and(|back| back == file);
+    let common = real(&named_by_commondir(&git_dir, &common))?;
+    let is_known = real(&named_by_commondir(&git_dir, &back)).is_some_and(|back| back == file);
     if !is_known || git_dir.parent() != Some(&common.join("worktrees")) {
         return None;
     }
     let shared = ["objects", "refs", "logs"].map(|name| common.join(name));
-    let shared = shared.into_iter().filter(|path| disk.at(path) == SandboxDiskEntry::Folder);
+    // git makes the logs with the first commit in a worktree of a bare repository.
+    let is_open = |path: &PathBuf| match disk.at(path) {
+        SandboxDiskEntry::Folder => true,
+        SandboxDiskEntry::Nothing => path.ends_with("logs"),
+        SandboxDiskEntry::Link | SandboxDiskEntry::File | SandboxDiskEntry::Closed => false,
+    };
+    let shared = shared.into_iter().filter(is_open);
     let writable: Vec<PathBuf> = shared.chain([git_dir.clone()]).collect();
-    if writable.iter().any(|folder| has_link(folder, disk)) {
+    let mut is_linked =
+        |folder: &PathBuf| *known.entry(folder.clone()).or_insert_with(|| has_link(folder, disk));
+    if writable.iter().any(&mut is_linked) {
         return None;
     }
     let (mut fixed, mut absent) = (Vec::new(), Vec::new());

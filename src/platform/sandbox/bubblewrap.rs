@@ -106,11 +106,13 @@ pub(super) fn arguments(
         words.bind("--ro-bind", path);
     }
     words.bind("--bind", &view.dir);
-    for folder in view.writable.iter().chain(&view.scratch).chain(&view.held) {
-        words.bind("--bind", folder);
-    }
-    for path in &view.fixed {
-        words.bind("--ro-bind", path);
+    let writable = view.writable.iter().chain(&view.scratch).chain(&view.held);
+    let mut mounts: Vec<(&str, &PathBuf)> = writable.map(|it| ("--bind", it)).collect();
+    mounts.extend(view.fixed.iter().map(|it| ("--ro-bind", it)));
+    // The rule for a folder holds but for those that are further down.
+    mounts.sort_by_key(|(_, path)| path.components().count());
+    for (option, path) in mounts {
+        words.bind(option, path);
     }
     for spot in &view.absent {
         match spot.kind {
@@ -295,9 +297,8 @@ mod tests {
             "--unshare-user --unshare-pid --unshare-ipc --cap-drop ALL \
              --ro-bind / / --dev /dev --proc /proc --remount-ro /proc --unshare-net --tmpfs /tmp --tmpfs /run \
              --ro-bind /run/current-system /run/current-system --bind /w/app /w/app \
-             --bind /w/main/.git/objects /w/main/.git/objects \
              --bind /tmp/slug-7/s /tmp/slug-7/s --bind /w/app/.cargo /w/app/.cargo \
-             --ro-bind /w/app/.git /w/app/.git \
+             --ro-bind /w/app/.git /w/app/.git --bind /w/main/.git/objects /w/main/.git/objects \
              --ro-bind /w/app/.cargo/config.toml /w/app/.cargo/config.toml \
              --ro-bind /dev/null /w/app/.mcp.json --ro-bind /w/app/.slug /w/app/.slug \
              --ro-bind-data 8 /w/app/.git/info/exclude \

@@ -1,6 +1,6 @@
 //! Starts a command in a sandbox, and keeps what the sandbox needs while anything runs there.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -73,6 +73,7 @@ pub(in crate::platform) fn start(
         SandboxBackend::Bubblewrap(program) => {
             let (placeholders, held) = MountPlaceholders::hold(&view.absent)?;
             view.absent = held;
+            view.writable.retain(|folder| is_there(folder));
             let (mut child, proxy_socket) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
             let links = SymlinkCleanup::of(&view);
@@ -104,6 +105,14 @@ pub(in crate::platform) fn start(
             Ok((confined, child.stdin.take()))
         }
         SandboxBackend::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
+    }
+}
+
+/// Makes a folder that is missing. Only what exists can be mounted.
+fn is_there(folder: &Path) -> bool {
+    match fs::create_dir(folder) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
     }
 }
 
