@@ -304,7 +304,12 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(&[char('a')], ApprovalKey::Always, "yes, always: edit the rule, then save it"),
     row(&[char('n')], ApprovalKey::No, "no; the turn goes on"),
     row(&[char('d')], ApprovalKey::Never, "no, always: edit the rule, then save it"),
-    row(&[char('p')], ApprovalKey::OnTerminal, "yes, on a terminal that you can take over"),
+    hinted(
+        &[char('p')],
+        ApprovalKey::OnTerminal,
+        "yes, on a terminal that you can take over",
+        "yes, on a terminal",
+    ),
     row(&[char('e')], ApprovalKey::EditCommand, "edit the command"),
     row(&[char('t')], ApprovalKey::Instruct, "no, and say what to do instead"),
     hinted(

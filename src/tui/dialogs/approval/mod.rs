@@ -76,8 +76,10 @@ impl Dialog for ApprovalDialog {
         let about_changes: Vec<_> = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
         let all_edits = keys.hint(ApprovalKey::AllowEdits);
         let has_all_edits = self.session_scope == SessionScope::AllEdits;
+        let terminal = keys.hint(ApprovalKey::OnTerminal);
         let all = keys.hints(KeyContext::Approval).filter(|hint| {
-            (self.hunks.is_some() || !about_changes.contains(hint))
+            (self.offers_terminal() || Some(hint) != terminal.as_ref())
+                && (self.hunks.is_some() || !about_changes.contains(hint))
                 && (has_all_edits || Some(hint) != all_edits.as_ref())
         });
         all.collect()

@@ -143,6 +143,13 @@ impl ApprovalDialog {
         all.into_iter().filter(|(_, is_offered)| *is_offered).map(|(answer, _)| answer).collect()
     }
 
+    /// The answers that have a row. A terminal is wanted seldom, and its key is named at the bottom.
+    pub fn rows(&self) -> Vec<OfferedAnswer> {
+        let mut rows = self.offered();
+        rows.retain(|answer| *answer != OfferedAnswer::OnTerminal);
+        rows
+    }
+
     /// Whether the request comes with rules that can be saved.
     pub fn offers_rules(&self) -> bool {
         !self.allow_rules.is_empty()
@@ -176,11 +183,9 @@ impl ApprovalDialog {
         self.can_approve() && self.offers_rules() && is_whole
     }
 
-    /// Whether Enter may take an answer: any no, and a yes only to what can be taken back. A terminal is
-    /// chosen by its key: small screens do not show that answer.
+    /// Whether Enter may take an answer: any no, and a yes only to what can be taken back.
     pub fn takes_enter(&self, answer: OfferedAnswer) -> bool {
-        let has_row = answer != OfferedAnswer::OnTerminal;
-        has_row && (!answer.is_yes() || is_harmless(&self.request))
+        !answer.is_yes() || is_harmless(&self.request)
     }
 
     /// Whether Enter may stand for a key that the user has bound it to.
@@ -192,7 +197,7 @@ impl ApprovalDialog {
     /// Moves the mark among the answers that Enter may take; stops at the ends.
     pub(super) fn move_mark(&mut self, by: isize) {
         let answers: Vec<OfferedAnswer> =
-            self.offered().into_iter().filter(|it| self.takes_enter(*it)).collect();
+            self.rows().into_iter().filter(|it| self.takes_enter(*it)).collect();
         let at = answers.iter().position(|it| *it == self.mark).unwrap_or_default();
         let to = at.saturating_add_signed(by).min(answers.len().saturating_sub(1));
         if let Some(answer) = answers.get(to) {

@@ -61,7 +61,7 @@ pub(super) fn answers(
     match &approval.stage {
         ApprovalStage::Choosing => {
             let mut answers = match layout {
-                AnswerLayout::Rows => rows(keys, approval, &approval.offered(), width),
+                AnswerLayout::Rows => rows(keys, approval, &approval.rows(), width),
                 AnswerLayout::Columns => columns(keys, approval, width),
                 AnswerLayout::Packed => packed(keys, approval, width),
             };
@@ -169,7 +169,7 @@ fn rows(
 /// The answers that let something run on the left, the others on the right, as on two pages.
 fn columns(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
     let (left, right): (Vec<_>, Vec<_>) =
-        approval.offered().into_iter().partition(|answer| !answer.is_no());
+        approval.rows().into_iter().partition(|answer| !answer.is_no());
     let is_right = right.contains(&approval.mark);
     let column = width.saturating_sub(GAP) / 2;
     let left = rows(keys, approval, &left, column);
@@ -209,9 +209,7 @@ fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
 fn packed(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
     let mut answers = ApprovalAnswers::default();
     let mut row = ApprovalAnswerRow::default();
-    // On a small screen the rows are for the command; the key works all the same.
-    let offered = approval.offered().into_iter().filter(|it| *it != OfferedAnswer::OnTerminal);
-    for answer in offered {
+    for answer in approval.rows() {
         let is_marked = answer == approval.mark;
         let mark = if is_marked { "❯" } else { "" };
         let word =
