@@ -23,6 +23,7 @@ mod jobs;
 mod language_servers;
 mod ledger;
 mod long_answers;
+mod memory;
 mod models;
 mod modes;
 mod nested_instructions;

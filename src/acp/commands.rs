@@ -45,6 +45,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         | SlashCommand::Effort(_)
         | SlashCommand::Hooks
         | SlashCommand::Skills
+        | SlashCommand::Memory
         | SlashCommand::Agents
         | SlashCommand::Mcp
         | SlashCommand::Lsp

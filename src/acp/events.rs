@@ -185,6 +185,7 @@ impl EventMapper {
             | AgentEvent::CallRefused { .. }
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
+            | AgentEvent::Memory(_)
             | AgentEvent::RewindPlanned(_)
             | AgentEvent::ReviewPlanned(_)
             | AgentEvent::Rewound { .. }

@@ -286,6 +286,7 @@ impl Agent {
             | AgentCommand::WithdrawSteer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::Context(_)
+            | AgentCommand::Memory(_)
             | AgentCommand::PlanReview(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
@@ -319,6 +320,7 @@ impl Agent {
             }
             AgentCommand::Rules(order) => self.rules(order).await,
             AgentCommand::Context(request) => self.context(request).await,
+            AgentCommand::Memory(request) => self.memory(request).await,
             AgentCommand::PlanReview(scope) => self.plan_review(scope).await,
             // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}

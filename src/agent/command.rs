@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
+use super::{
+    ContextRequest, MemoryRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan,
+    RuleRequest,
+};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, CallId, EntryId, FollowedJobs, JobId, ModelName,
     NoticeLevel, PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, TerminalInput,
@@ -130,6 +133,8 @@ pub enum AgentCommand {
     /// Tells what fills the context window, or folds a part of it out, brings one back or pins one.
     /// What changes, the next request shows.
     Context(ContextRequest),
+    /// Shows the instruction files, or adds a line to one.
+    Memory(MemoryRequest),
 }
 
 impl AgentCommand {
@@ -149,6 +154,7 @@ impl AgentCommand {
             | Self::Rules(_)
             | Self::SetEffort(_)
             | Self::Context(_)
+            | Self::Memory(_)
             | Self::PlanReview(_)
             | Self::EndJob { .. }
             | Self::TypeIntoJob { .. }
@@ -186,6 +192,7 @@ impl AgentCommand {
             | Self::FollowJobs(_)
             | Self::Rules(_)
             | Self::Context(_)
+            | Self::Memory(_)
             | Self::PlanReview(_) => true,
             Self::Send { .. }
             | Self::Steer { .. }

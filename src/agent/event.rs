@@ -16,8 +16,8 @@ use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
 use crate::skills::PromptLibraryReport;
 
 use super::{
-    CommandRefusal, ContextLedger, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan,
-    RuleReply, SteerId,
+    CommandRefusal, ContextLedger, ContextReply, ForkPosition, MemoryReply, ReviewPlan,
+    RewindError, RewindPlan, RuleReply, SteerId,
 };
 
 /// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
@@ -207,6 +207,8 @@ pub enum AgentEvent {
     Rules(Box<RuleReply>),
     /// The answer to a `Context` command.
     Context(Box<ContextReply>),
+    /// The answer to a `Memory` command that asks for something.
+    Memory(Box<MemoryReply>),
     /// The skills and custom commands that there are, at the start and whenever that has changed.
     PromptFiles(Box<PromptLibraryReport>),
     /// What would be sent now, which no server has counted. Told unasked, interactively only.

@@ -249,6 +249,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::CallRefused { .. }
         | AgentEvent::Rules(_)
         | AgentEvent::Context(_)
+        | AgentEvent::Memory(_)
         | AgentEvent::ContextEstimated(_)
         | AgentEvent::PromptFiles(_)
         | AgentEvent::SaveFailed { .. }

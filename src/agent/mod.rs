@@ -35,6 +35,8 @@ mod journal;
 mod late_findings;
 mod ledger;
 mod lost_jobs;
+mod memory_files;
+mod memory_request;
 mod mentions;
 mod mode_note;
 mod model_limits;
@@ -103,6 +105,7 @@ pub use ledger::{
     ContextEditError, ContextLedger, ContextReply, ContextRequest, ContextSource, LedgerItem,
     LedgerItemState, LedgerSource,
 };
+pub use memory_request::{MemoryReply, MemoryRequest, MemoryText};
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};

@@ -14,7 +14,7 @@ use super::agent_loop::Agent;
 use super::blocking::blocking;
 
 /// How the notes are named, before the path of the file.
-const INSTRUCTION_NOTE: &str = "instructions:";
+pub(super) const INSTRUCTION_NOTE: &str = "instructions:";
 
 impl Agent {
     /// Tells the model what holds for the files that its last calls have touched.

@@ -19,7 +19,7 @@ use crate::permissions::{
     Workspace, decide_with,
 };
 use crate::tools::SHELL_TOOL;
-use crate::trust::TrustStore;
+use crate::trust::{TrustError, TrustStore};
 
 use super::path_order::PathOrder;
 use super::rule_request::RuleChangeError;
@@ -339,14 +339,28 @@ impl PermissionState {
     /// Keeps a trusted folder trusted after slug itself has written a rule into one of its files, also
     /// one that is trusted because there was nothing in it to ask about.
     fn keep_trust(&self, file: &Path, saved: SavedSettings<'_>) -> Result<(), RuleChangeError> {
+        Ok(self.keep_own_text(file, saved.text, saved.is_new)?)
+    }
+
+    /// Keeps a trusted folder trusted after slug itself has written this text into one of its files for
+    /// the user. Other files are no part of the trust.
+    ///
+    /// # Errors
+    ///
+    /// When the trust cannot be read or saved.
+    pub(super) fn keep_own_text(
+        &self,
+        file: &Path,
+        text: &str,
+        is_new: bool,
+    ) -> Result<(), TrustError> {
         let folder = self.workspace.root();
         let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
         let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;
-        let text = saved.text.as_bytes();
-        if saved.is_new {
-            trust.keep_own_file(folder, inside, text)?;
+        if is_new {
+            trust.keep_own_file(folder, inside, text.as_bytes())?;
         }
-        Ok(trust.keep_own_change(folder, inside, text)?)
+        trust.keep_own_change(folder, inside, text.as_bytes())
     }
 
     /// Wakes the open questions. The caller holds the lock, so whoever decides afterwards sees the

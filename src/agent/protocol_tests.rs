@@ -9,6 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::context::{
+    InstructionGroup, InstructionReport, InstructionRow, InstructionState, RememberLevel,
+};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
     CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, FollowedJobs,
@@ -36,8 +39,8 @@ use crate::skills::{PromptFileRow, PromptLibraryReport};
 use super::{
     AgentCommand, AgentEvent, CommandRefusal, ContextEditError, ContextLedger, ContextReply,
     ContextRequest, ContextSource, ForkPosition, LedgerItem, LedgerItemState, LedgerSource,
-    ReviewPlan, ReviewScope, RewindDestination, RewindError, RewindPlan, RuleChangeError,
-    RuleReply, RuleRequest, RuleTestError, SteerId,
+    MemoryReply, MemoryRequest, MemoryText, ReviewPlan, ReviewScope, RewindDestination,
+    RewindError, RewindPlan, RuleChangeError, RuleReply, RuleRequest, RuleTestError, SteerId,
 };
 
 const TURN: TurnId = TurnId(7);
@@ -251,6 +254,12 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::FollowJobs(None),
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
         AgentCommand::Context(ContextRequest::Show),
+        AgentCommand::Memory(MemoryRequest::Show),
+        AgentCommand::Memory(MemoryRequest::Read { path: "/w/SLUG.md".into() }),
+        AgentCommand::Memory(MemoryRequest::Remember {
+            level: RememberLevel::Project,
+            typed: "# use tabs".into(),
+        }),
         AgentCommand::Context(ContextRequest::Edit {
             item: context_item(),
             action: ContextAction::FoldOut,
@@ -414,6 +423,19 @@ pub(super) fn events() -> Vec<AgentEvent> {
         })),
         AgentEvent::Context(Box::new(ContextReply { ledger: ledger(), failed: None })),
         AgentEvent::ContextEstimated(Box::new(ledger())),
+        AgentEvent::Memory(Box::new(MemoryReply {
+            report: InstructionReport {
+                files: vec![InstructionRow {
+                    path: "/w/SLUG.md".into(),
+                    group: InstructionGroup::Project,
+                    tokens: 3,
+                    state: InstructionState::NotSent("empty".into()),
+                    depth: 0,
+                }],
+                ..InstructionReport::default()
+            },
+            text: Some(MemoryText { path: "/w/SLUG.md".into(), text: Ok("text".into()) }),
+        })),
         AgentEvent::Context(Box::new(ContextReply {
             ledger: ledger(),
             failed: Some(ContextEditError::NotPossible),

@@ -118,6 +118,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Context),
     },
     CommandRow {
+        name: "memory",
+        aliases: &["instructions"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show and edit the instruction files",
+        read: |_| Ok(SlashCommand::Memory),
+    },
+    CommandRow {
         name: "permissions",
         aliases: &["rules"],
         argument: SlashArgumentKind::None,

@@ -49,6 +49,8 @@ pub enum SlashCommand {
     Hooks,
     /// Shows the skills and custom commands.
     Skills,
+    /// Shows the instruction files.
+    Memory,
     /// Shows the MCP servers.
     Mcp,
     /// Shows the language servers.

@@ -14,6 +14,8 @@
 
 mod includes;
 mod nested;
+mod remember;
+mod report;
 mod rules;
 
 use std::collections::HashSet;
@@ -28,6 +30,11 @@ use crate::domain::sanitize::sanitize_line;
 use crate::domain::{clean_path, strip_invisible};
 
 pub use nested::{NestedInstructions, nested_instruction_files};
+pub use remember::{RememberError, remembered_line, with_line};
+pub use report::{
+    InstructionGroup, InstructionReport, InstructionRow, InstructionState, RememberLevel,
+    RememberPlace,
+};
 use rules::ScopedRuleFile;
 
 /// The most characters that are sent of all files together. Where they are cut, a line about it

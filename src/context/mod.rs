@@ -20,8 +20,10 @@ pub use files::FileStructure;
 pub use git::{GitChangeCounts, GitExecutable, GitStatus};
 pub use head::{GitHead, git_head, repository_root};
 pub use instructions::{
-    InstructionFile, InstructionLevel, InstructionScope, LoadedInstructions, MAX_CHARACTERS,
-    NestedInstructions, UnreadInstructionFile, nested_instruction_files, project_folders,
+    InstructionFile, InstructionGroup, InstructionLevel, InstructionReport, InstructionRow,
+    InstructionScope, InstructionState, LoadedInstructions, MAX_CHARACTERS, NestedInstructions,
+    RememberError, RememberLevel, RememberPlace, UnreadInstructionFile, nested_instruction_files,
+    project_folders, remembered_line, with_line,
 };
 pub use prompt::{FIXED_PROMPT, own_prompt, system_prompt};
 pub use provider::{

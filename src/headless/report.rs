@@ -311,6 +311,7 @@ impl HeadlessReport {
             | AgentEvent::RaceEnded { .. }
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
+            | AgentEvent::Memory(_)
             | AgentEvent::ContextEstimated(_)
             | AgentEvent::PromptFiles(_)
             | AgentEvent::Jobs(_)

@@ -1,7 +1,7 @@
 //! Implements the services that the front end uses: sessions, models, files, clipboard, images,
 //! theme and git. Each runs its blocking work off the async threads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -456,6 +456,10 @@ impl FrontEndServices for ScreenServices {
 
     fn edit(&self, text: &str) -> Result<String, String> {
         editor::edit(&editor::command(), text, &self.home).map_err(|error| error.to_string())
+    }
+
+    fn edit_file(&self, path: &Path) -> Result<[String; 2], String> {
+        editor::edit_file(&editor::command(), path).map_err(|error| error.to_string())
     }
 
     fn show_in_pager(&self, text: &str) -> Result<(), String> {

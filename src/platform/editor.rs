@@ -8,6 +8,11 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::{env, fs};
 
+use crate::disk::read_regular;
+
+/// How much of a file is compared with what it was before.
+const MAX_COMPARED: u64 = 1 << 20;
+
 /// Why there is no edited text. The old text is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
@@ -89,6 +94,25 @@ pub fn edit(editor: &OsStr, text: &str, folder: &Path) -> Result<String, EditorE
     Ok(edited.strip_suffix('\n').unwrap_or(&edited).replace("\r\n", "\n"))
 }
 
+/// Runs `editor` on a file of the user's and returns its text before and after, each as far as it can be
+/// read; empty without a file.
+///
+/// # Errors
+///
+/// When the editor cannot be started or ends with a failure.
+pub fn edit_file(editor: &OsStr, path: &Path) -> Result<[String; 2], EditorError> {
+    let text = || {
+        let bytes = read_regular(path, MAX_COMPARED).ok().flatten();
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    };
+    let before = text();
+    let status = run(editor, path).map_err(EditorError::NotStarted)?;
+    if !status.success() {
+        return Err(EditorError::Failed { editor: editor.to_string_lossy().into_owned(), status });
+    }
+    Ok([before, text()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +145,17 @@ mod tests {
         assert!(matches!(error, EditorError::Failed { .. }), "{error}");
         let error = edit_with("no-such-editor-anywhere", "kept").unwrap_err();
         assert!(error.to_string().contains("no-such-editor-anywhere"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_edited_where_it_is_and_may_be_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("SLUG.md");
+        let editor = "sh -c 'echo more >> \"$1\"' it";
+        let texts = |editor: &str| edit_file(editor.as_ref(), &file);
+        assert_eq!(texts(editor).unwrap(), ["", "more\n"]);
+        assert_eq!(texts(editor).unwrap(), ["more\n", "more\nmore\n"]);
+        assert!(matches!(texts("false"), Err(EditorError::Failed { .. })));
+        assert!(texts("no-such-editor-anywhere").is_err());
     }
 }

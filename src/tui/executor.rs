@@ -8,6 +8,7 @@
 mod services;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::agent::{AddressedCommand, AgentCommand, AgentDirectory};
-use crate::domain::{AgentId, NoticeLevel, SessionId};
+use crate::domain::{AgentId, FileDiff, NoticeLevel, SessionId};
 
 use super::app::path_ranking;
 use super::app::request_id::RequestId;
@@ -75,6 +76,8 @@ pub enum TerminalAction {
     Retake,
     /// Gives the terminal to the editor, which opens this text.
     OpenEditor(String),
+    /// Gives the terminal to the editor, which opens this file.
+    EditFile(PathBuf),
     /// Calls the user with this text, as the terminal can: a bell or a notification.
     Notify(String),
     /// Gives the terminal to the pager.
@@ -136,6 +139,7 @@ impl EffectExecutor {
             ScreenEffect::Redraw => return Some(TerminalAction::Redraw),
             ScreenEffect::ReclaimTerminal => return Some(TerminalAction::Retake),
             ScreenEffect::OpenEditor { text } => return Some(TerminalAction::OpenEditor(text)),
+            ScreenEffect::EditFile { path } => return Some(TerminalAction::EditFile(path)),
             ScreenEffect::Notify(text) => return Some(TerminalAction::Notify(text)),
             ScreenEffect::RunStatusCommand { id, state } => self.answer(async move {
                 ScreenMsg::StatusLine { id, line: services.status_line(state).await }
@@ -356,6 +360,13 @@ impl EffectExecutor {
     /// A sentence for the user when the editor cannot be run or fails.
     pub fn edit(&self, text: &str) -> Result<String, String> {
         self.handles.services.edit(text)
+    }
+
+    /// Opens a file in the user's editor, waits, and tells the screen what was changed.
+    pub fn edit_file(&self, path: PathBuf) -> ScreenMsg {
+        let texts = self.handles.services.edit_file(&path);
+        let change = texts.map(|[before, after]| FileDiff::between(path, &before, &after));
+        ScreenMsg::FileEdited(change)
     }
 
     /// Sends one waiting command once the queue of its agent has room; waits for ever when nothing

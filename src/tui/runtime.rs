@@ -255,6 +255,7 @@ where
                 TerminalAction::Suspend
                     | TerminalAction::Retake
                     | TerminalAction::OpenEditor(_)
+                    | TerminalAction::EditFile(_)
                     | TerminalAction::OpenPager(_)
             );
             let done = if lends {
@@ -398,6 +399,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::GitRead { .. }
             | ScreenMsg::StatusLine { .. }
             | ScreenMsg::EditorClosed(_)
+            | ScreenMsg::FileEdited(_)
             | ScreenMsg::ThemesRead { .. }
             | ScreenMsg::Background(_)
             | ScreenMsg::CodeColoured
@@ -535,6 +537,11 @@ impl<S: ScreenSurface> ScreenLoop<S> {
                 let mut edited = Ok(text.clone());
                 self.surface.lend(&mut || edited = executor.edit(&text))?;
                 self.take(ScreenMsg::EditorClosed(edited));
+            }
+            TerminalAction::EditFile(path) => {
+                let mut edited = None;
+                self.surface.lend(&mut || edited = Some(executor.edit_file(path.clone())))?;
+                edited.into_iter().for_each(|msg| self.update_for(msg));
             }
             TerminalAction::Notify(text) => {
                 self.surface.announce(TerminalAnnouncement::Call(&text))?;

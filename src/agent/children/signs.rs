@@ -48,6 +48,7 @@ pub(in crate::agent) fn sign_of(event: &AgentEvent) -> ChildSign {
         | AgentEvent::PromptFiles(_)
         | AgentEvent::JobOutput(_)
         | AgentEvent::Context(_)
+        | AgentEvent::Memory(_)
         | AgentEvent::SessionRead { .. }
         | AgentEvent::ModelNeeded { .. }
         | AgentEvent::JobEnded { .. }

@@ -124,6 +124,11 @@ fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Whether a path lies in a folder of rules.
+pub(super) fn is_rule(path: &Path) -> bool {
+    path.ancestors().any(|folder| FOLDERS.iter().any(|rules| folder.ends_with(rules)))
+}
+
 /// The name of a rule below its folder of rules.
 pub(super) fn name(folder: &Path, path: &Path) -> String {
     let below = FOLDERS.iter().find_map(|rules| path.strip_prefix(folder.join(rules)).ok());

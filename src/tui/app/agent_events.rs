@@ -325,6 +325,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             note_context(&mut model.conversation, &reply.ledger);
             return keys::tell_dialogs(model, &DialogReply::Context(reply));
         }
+        AgentEvent::Memory(reply) => {
+            return keys::tell_dialogs(model, &DialogReply::Memory(reply));
+        }
         AgentEvent::PromptFiles(report) => {
             server_offers::take_prompt_files(&mut model.shared, *report);
         }

@@ -151,6 +151,7 @@ fn key_in(
             | KeyContext::Race
             | KeyContext::Mcp
             | KeyContext::Lsp
+            | KeyContext::Memory
             | KeyContext::Rules
             | KeyContext::Rewind
             | KeyContext::Review,

@@ -20,7 +20,7 @@ use crate::tui::dialogs::race::NEEDS_SCREEN;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
 use crate::tui::dialogs::{
-    DialogStack, agents, changes, context, jobs, lsp, mcp, rewind, rules, turn_review,
+    DialogStack, agents, changes, context, jobs, lsp, mcp, memory, rewind, rules, turn_review,
 };
 
 use super::choice::PickerChoice;
@@ -296,6 +296,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             Vec::new()
         }
         SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),
+        SlashCommand::Memory => model.dialogs.open(memory::open(model.conversation.agent)),
         SlashCommand::Permissions => model.dialogs.open(rules::open(model.conversation.agent)),
         SlashCommand::Connect => {
             let status = &model.conversation.status;

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply};
+use crate::agent::{ContextReply, MemoryReply, ReviewPlan, RewindError, RewindPlan, RuleReply};
 use crate::domain::{
-    ApprovalId, CallId, ContentHash, DangerFact, FollowedOutput, JobReport, NoticeLevel,
+    ApprovalId, CallId, ContentHash, DangerFact, FileDiff, FollowedOutput, JobReport, NoticeLevel,
 };
 use crate::lsp::LspServerStatus;
 use crate::mcp::McpServerStatus;
@@ -50,6 +50,10 @@ pub enum DialogReply {
     ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
     /// The agent's reply to a request about the context ledger.
     Context(Box<ContextReply>),
+    /// The agent's reply to a request about the instruction files.
+    Memory(Box<MemoryReply>),
+    /// The user's editor has closed a file: what was changed in it, or why that is not known.
+    FileEdited(Result<FileDiff, String>),
     /// The MCP servers, and what to wait from next.
     McpServers { id: RequestId, seen: u64, servers: Vec<McpServerStatus> },
     /// The language servers, and what to wait from next.

@@ -2,6 +2,7 @@
 //! `executor` carries it out.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::AgentCommand;
@@ -206,6 +207,10 @@ pub enum ScreenEffect {
     ReadThemes(RequestId),
     /// Writes the choice of a theme into the configuration.
     KeepTheme(ThemeChoice),
+    /// Opens a file in the user's editor; the file is made where it is missing and the editor saves it.
+    EditFile {
+        path: PathBuf,
+    },
     /// Opens the text in the user's editor.
     OpenEditor {
         /// The text typed so far.

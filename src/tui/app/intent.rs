@@ -105,6 +105,8 @@ pub enum Intent {
     AppendToInput(UserInput),
     /// Send a message; while a turn runs, have it wait.
     Send(UserInput),
+    /// Ask where to remember a line that begins with `#`.
+    AskWhereToRemember(UserInput),
     /// Ask for what a prompt of a server needs.
     AskPromptArguments(PromptToFill),
 }

@@ -19,7 +19,9 @@ use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::prompt_arguments::PromptArgumentDialog;
 use crate::tui::dialogs::stack::DialogIntents;
-use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, agents, changes, rewind, turn_review};
+use crate::tui::dialogs::{
+    Dialog, DialogContext, EarlyKey, agents, changes, remember, rewind, turn_review,
+};
 
 use super::approval_events;
 use super::chat_keys;
@@ -408,6 +410,10 @@ pub fn carry_out(
                 let (conversation, shared) = (&mut model.conversation, &mut model.shared);
                 effects.extend(sending::remember(conversation, shared, &text));
                 effects.extend(sending::say(conversation, shared, text, Delivery::Queue));
+            }
+            Intent::AskWhereToRemember(typed) => {
+                let opening = remember::open(model.conversation.agent, typed);
+                effects.extend(model.dialogs.open(opening));
             }
             Intent::AskPromptArguments(prompt) => {
                 model.dialogs.push(PromptArgumentDialog::new(prompt));

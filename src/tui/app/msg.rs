@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
-use crate::domain::{AgentId, ModelName, NoticeLevel};
+use crate::domain::{AgentId, FileDiff, ModelName, NoticeLevel};
 use crate::lsp::LspServerStatus;
 use crate::mcp::McpServerStatus;
 use crate::platform::terminal_background::TerminalBackground;
@@ -232,6 +232,8 @@ pub enum ScreenMsg {
     CodeColoured,
     /// The user's editor was closed: the text, or why there is none.
     EditorClosed(Result<String, String>),
+    /// The user's editor has closed a file: what was changed in it, or why that is not known.
+    FileEdited(Result<FileDiff, String>),
     /// An effect reports something to the user.
     Notice {
         level: NoticeLevel,

@@ -272,6 +272,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             model.shared.toast(NoticeLevel::Error, text);
             Vec::new()
         }
+        ScreenMsg::FileEdited(change) => {
+            keys::tell_dialogs(model, &DialogReply::FileEdited(change))
+        }
         ScreenMsg::ThemesRead { id, library } => {
             themes::on_themes_read(&mut model.dialogs, &mut model.shared, id, library)
         }

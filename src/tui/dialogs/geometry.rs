@@ -99,6 +99,21 @@ pub fn scrolled(at: usize, how: ScrollAction, extent: ScrollExtent) -> usize {
     to.min(last)
 }
 
+/// The index of the selected row of a list of `count` rows after a scroll key. `page` is how many rows are
+/// on screen.
+pub fn selected_row(at: usize, how: ScrollAction, page: usize, count: usize) -> usize {
+    let last = count.saturating_sub(1);
+    let to = match how {
+        ScrollAction::LineUp => at.saturating_sub(1),
+        ScrollAction::LineDown => at.saturating_add(1),
+        ScrollAction::HalfUp | ScrollAction::PageUp => at.saturating_sub(page),
+        ScrollAction::HalfDown | ScrollAction::PageDown => at.saturating_add(page),
+        ScrollAction::Top => 0,
+        ScrollAction::Bottom => last,
+    };
+    to.min(last)
+}
+
 /// The scroll offset after the wheel turned by a number of rows; negative is up.
 pub fn wheel_scrolled(at: usize, rows: i32, extent: ScrollExtent) -> usize {
     let how = if rows < 0 { ScrollAction::LineUp } else { ScrollAction::LineDown };

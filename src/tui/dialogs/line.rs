@@ -73,3 +73,14 @@ pub enum LineAnswerError {
     #[error("Type restart, allow or accept, or an empty line to go back to the list.")]
     NoServerAction,
 }
+
+/// The index of the row that a line names by its number, which counts from 1.
+///
+/// # Errors
+///
+/// When it is no number, or none of `count` rows has it.
+pub fn numbered_row(line: &str, count: usize) -> Result<usize, LineAnswerError> {
+    let number = line.trim().parse::<usize>().ok();
+    let index = number.and_then(|number| number.checked_sub(1));
+    index.filter(|index| *index < count).ok_or(LineAnswerError::NoRow)
+}

@@ -17,12 +17,14 @@ use super::jobs::JobsPage;
 use super::key_sheet::KeySheet;
 use super::lsp::LspPage;
 use super::mcp::McpPage;
+use super::memory::MemoryPage;
 use super::pager::Pager;
 use super::picker::Picker;
 use super::prompt_arguments::PromptArgumentDialog;
 use super::questions::QuestionsDialog;
 use super::race::RacePage;
 use super::reading::ReadingDialog;
+use super::remember::RememberDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
 use super::settings::SettingField;
@@ -88,6 +90,10 @@ open_dialogs! {
     Mcp(McpPage),
     /// The language servers.
     Lsp(LspPage),
+    /// The instruction files.
+    Memory(MemoryPage),
+    /// The question where to remember a line.
+    Remember(RememberDialog),
     /// The permission rules.
     Rules(RulesPage),
     /// The new value of a setting.

@@ -1,5 +1,6 @@
 //! What the screen needs from the rest of slug, as a trait that the launcher implements.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -241,6 +242,15 @@ pub trait FrontEndServices: Send + Sync + 'static {
     ///
     /// A sentence for the user when the editor cannot be run or fails.
     fn edit(&self, _text: &str) -> Result<String, String> {
+        Err(UNAVAILABLE.to_owned())
+    }
+    /// Opens a file in the user's editor, waits, and returns its text before and after; empty without
+    /// a file. The caller has given the terminal away.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the editor cannot be run or fails.
+    fn edit_file(&self, _path: &Path) -> Result<[String; 2], String> {
         Err(UNAVAILABLE.to_owned())
     }
     /// Opens a text in the user's pager and waits. The caller has given the terminal away.

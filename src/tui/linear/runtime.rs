@@ -286,6 +286,12 @@ impl<W: Write> LinearLoop<W> {
                     let edited = executor.edit(&text);
                     update(&mut self.model, ScreenMsg::EditorClosed(edited));
                 }
+                Some(TerminalAction::EditFile(path)) => {
+                    let more = update(&mut self.model, executor.edit_file(path));
+                    if self.carry_out(more, executor)? == LinearLoopControl::Leave {
+                        return Ok(LinearLoopControl::Leave);
+                    }
+                }
                 Some(TerminalAction::OpenPager(document)) => {
                     let paged = executor.show_in_pager(&document);
                     update(&mut self.model, ScreenMsg::PagerClosed(paged));

@@ -23,6 +23,7 @@ mod loading;
 mod lookups;
 mod lsp;
 mod mcp;
+mod memory;
 mod model_questions;
 mod navigation;
 mod pager;

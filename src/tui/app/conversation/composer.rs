@@ -32,6 +32,8 @@ pub struct ChatComposer {
     /// The state of Vi keys; `None` while they are off.
     pub vi: Option<ViState>,
     draft: ComposerDraft,
+    /// The first character was pasted, not typed.
+    begins_with_paste: bool,
 }
 
 /// How keys edit the input.
@@ -73,6 +75,7 @@ impl ChatComposer {
             history: InputHistory::new(history),
             vi: None,
             draft: ComposerDraft::default(),
+            begins_with_paste: false,
         };
         composer.load(draft);
         composer.draft.saved = (composer.editor.revision(), MessageQueue::default().revision());
@@ -97,6 +100,7 @@ impl ChatComposer {
     /// Takes the expanded text and its images out, and empties the input.
     pub fn take(&mut self) -> UserInput {
         let text = self.typed();
+        self.begins_with_paste = false;
         self.history.leave();
         self.editor.start_over(self.vi.as_ref().map_or("", ViState::register));
         if let Some(vi) = &mut self.vi {
@@ -155,6 +159,7 @@ impl ChatComposer {
 
     /// Replaces the text.
     pub fn load(&mut self, text: impl Into<UserInput>) {
+        self.begins_with_paste = false;
         self.editor.load(&text.into());
         self.settle();
     }
@@ -196,12 +201,23 @@ impl ChatComposer {
     /// Types one character; a newline is allowed.
     pub fn type_char(&mut self, c: char) {
         self.history.leave();
+        if self.editor.caret() == 0 {
+            self.begins_with_paste = false;
+        }
         self.editor.insert_char(c);
+    }
+
+    /// Whether the first character was pasted.
+    pub fn begins_with_paste(&self) -> bool {
+        self.begins_with_paste
     }
 
     /// Inserts pasted text; a long paste becomes a chip.
     pub fn paste(&mut self, text: &str) {
         self.history.leave();
+        if self.editor.caret() == 0 {
+            self.begins_with_paste = true;
+        }
         self.editor.paste(text);
     }
 

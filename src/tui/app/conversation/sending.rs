@@ -3,6 +3,7 @@
 
 use crate::agent::{AgentCommand, ForkPosition};
 use crate::commands::{ParsedCommand, SlashCommand};
+use crate::context::{RememberError, remembered_line};
 use crate::domain::{NoticeLevel, PermissionMode, SessionId, UserInput};
 use crate::tools::SHELL_TOOL;
 
@@ -66,6 +67,18 @@ pub fn submit(
         Some(Ok(command)) => Some(command),
         None => None,
     };
+    if command.is_none() && delivery == Delivery::Queue && is_for_memory(conversation) {
+        if let Err(error) = remembered_line(&text) {
+            shared.toast(NoticeLevel::Info, error.to_string());
+            return Vec::new();
+        }
+        let typed = conversation.composer.take();
+        conversation.completion = None;
+        conversation.dismissed = None;
+        let mut wanted = intents(remember(conversation, shared, &typed));
+        wanted.push(Intent::AskWhereToRemember(typed));
+        return wanted;
+    }
     let is_early = !conversation.turn.is_idle();
     let too_early = command.as_ref().filter(|it| is_early && !it.may_run_in_turn);
     let waits = too_early.is_some_and(|it| after_turn(&it.command).is_some());
@@ -82,6 +95,16 @@ pub fn submit(
         None => wanted.extend(intents(say(conversation, shared, text, delivery))),
     }
     wanted
+}
+
+/// Whether the input is one line with a `#` that the user has typed in front, and short enough for a note.
+fn is_for_memory(conversation: &Conversation) -> bool {
+    let typed = conversation.composer.typed();
+    typed.text.starts_with('#')
+        && !typed.text.trim_end().contains('\n')
+        && typed.images.is_empty()
+        && !conversation.composer.begins_with_paste()
+        && !matches!(remembered_line(&typed.text), Err(RememberError::TooLong))
 }
 
 /// What a slash command asks of the agent, if it waits for the end of a turn as a message does; `None`

@@ -4,14 +4,14 @@ use std::fmt::Debug;
 
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
-    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
-    PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
-    SearchMatchKey, SidebarKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, MemoryKey,
+    ModelListKey, PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey,
+    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     AGENTS, ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, LSP, MCP, MODELS, PAGER, PANES, QUESTIONS, RACE,
-    READING, REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
+    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, LSP, MCP, MEMORY, MODELS, PAGER, PANES,
+    QUESTIONS, RACE, READING, REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -74,6 +74,8 @@ pub enum KeyContext {
     Mcp,
     /// The page of language servers.
     Lsp,
+    /// The page of instruction files.
+    Memory,
 }
 
 /// The actions of one context.
@@ -92,7 +94,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -115,6 +117,7 @@ impl KeyContext {
         Self::Race,
         Self::Mcp,
         Self::Lsp,
+        Self::Memory,
         Self::Approval,
         Self::Questions,
         Self::Field,
@@ -153,6 +156,7 @@ impl KeyContext {
             Self::Race => "race",
             Self::Mcp => "mcp",
             Self::Lsp => "lsp",
+            Self::Memory => "memory",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
             Self::Review => "review",
@@ -194,6 +198,7 @@ impl KeyContext {
             Self::Race => "Race of two models",
             Self::Mcp => "MCP servers",
             Self::Lsp => "Language servers",
+            Self::Memory => "Instruction files",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
             Self::Review => "Review of a turn",
@@ -351,6 +356,11 @@ impl KeyAction for McpKey {
 impl KeyAction for LspKey {
     const CONTEXT: KeyContext = KeyContext::Lsp;
     const TABLE: &'static [KeyBinding<Self>] = LSP;
+}
+
+impl KeyAction for MemoryKey {
+    const CONTEXT: KeyContext = KeyContext::Memory;
+    const TABLE: &'static [KeyBinding<Self>] = MEMORY;
 }
 
 impl KeyAction for RewindKey {

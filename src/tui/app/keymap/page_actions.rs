@@ -145,6 +145,19 @@ pub enum LspKey {
     Back,
 }
 
+/// Keys of the page of instruction files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryKey {
+    /// Moves the selection.
+    Scroll(ScrollAction),
+    /// Shows the text of the file.
+    Open,
+    /// Opens the file in the user's editor.
+    Edit,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {

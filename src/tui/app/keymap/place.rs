@@ -41,6 +41,7 @@ pub enum KeyPlace {
     Race,
     Mcp,
     Lsp,
+    Memory,
     Rules,
     Rewind,
     /// The review of a turn.
@@ -49,7 +50,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -74,6 +75,7 @@ impl KeyPlace {
         Self::Race,
         Self::Mcp,
         Self::Lsp,
+        Self::Memory,
         Self::Rules,
         Self::Rewind,
         Self::Review,
@@ -119,6 +121,7 @@ impl KeyPlace {
             Self::Race => &[Context::Always, Context::Race],
             Self::Mcp => &[Context::Always, Context::Mcp],
             Self::Lsp => &[Context::Always, Context::Lsp],
+            Self::Memory => &[Context::Always, Context::Memory],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
             Self::Review => &[Context::Always, Context::Review],
@@ -158,6 +161,7 @@ impl KeyPlace {
             | Self::Race
             | Self::Mcp
             | Self::Lsp
+            | Self::Memory
             | Self::Rules
             | Self::Rewind
             | Self::Review => self.contexts(),
@@ -191,6 +195,7 @@ impl KeyPlace {
             Self::Race => "a race",
             Self::Mcp => "the MCP servers",
             Self::Lsp => "the language servers",
+            Self::Memory => "the instruction files",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
             Self::Review => "the review",

@@ -5,9 +5,9 @@
 
 use super::actions::{
     AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
-    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, ModelListKey,
-    PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey,
-    SearchMatchKey, SidebarKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, LspKey, McpKey, MemoryKey,
+    ModelListKey, PagerKey, PaneKey, QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey,
+    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -205,6 +205,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Race => rows::<RaceKey>(),
         KeyContext::Mcp => rows::<McpKey>(),
         KeyContext::Lsp => rows::<LspKey>(),
+        KeyContext::Memory => rows::<MemoryKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
         KeyContext::Review => rows::<ReviewKey>(),

@@ -17,6 +17,7 @@ use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::jobs::JobsPage;
 use crate::tui::dialogs::lsp::LspPage;
 use crate::tui::dialogs::mcp::McpPage;
+use crate::tui::dialogs::memory::MemoryPage;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::race::RacePage;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
@@ -109,6 +110,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Jobs, done(|it| it.dialogs.push(JobsPage::new(None, RequestId(9))))),
         (KeyPlace::Mcp, done(|it| it.dialogs.push(McpPage::new(RequestId(9))))),
         (KeyPlace::Lsp, done(|it| it.dialogs.push(LspPage::new(RequestId(9))))),
+        (KeyPlace::Memory, done(|it| it.dialogs.push(MemoryPage::default()))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(setting_field()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),

@@ -22,6 +22,7 @@ use crate::tui::app::keymap::{self, KeyPlace, KeyPress, Keymap, LspKey, ScrollAc
 use crate::tui::app::request_id::{RequestCounter, RequestId};
 
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView};
+use crate::tui::dialogs::geometry::selected_row;
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
 use crate::tui::dialogs::linear_page::LinearPage;
 
@@ -78,16 +79,7 @@ impl LspPage {
     }
 
     fn select(&mut self, how: ScrollAction, rows: usize) {
-        let last = self.all().len().saturating_sub(1);
-        self.selected = match how {
-            ScrollAction::LineUp => self.selected.saturating_sub(1),
-            ScrollAction::LineDown => self.selected.saturating_add(1),
-            ScrollAction::HalfUp | ScrollAction::PageUp => self.selected.saturating_sub(rows),
-            ScrollAction::HalfDown | ScrollAction::PageDown => self.selected.saturating_add(rows),
-            ScrollAction::Top => 0,
-            ScrollAction::Bottom => last,
-        }
-        .min(last);
+        self.selected = selected_row(self.selected, how, rows, self.all().len());
     }
 
     fn act(&self, action: ServerAction) -> Vec<Intent> {

@@ -9,6 +9,7 @@ use crate::domain::pluralise;
 use crate::lsp::{LspServerPhase, LspServerStatus};
 use crate::tui::dialogs::dialog::DialogCanvas;
 use crate::tui::dialogs::geometry::PageGeometry;
+use crate::tui::dialogs::page_head::draw_head;
 use crate::tui::layout::{StyleRole, StyledLine, plain};
 use crate::tui::view::list_rows;
 use crate::tui::view::paint::{self, RoleStyles, span, spans_width};
@@ -27,16 +28,8 @@ const NAME: u16 = 20;
 pub fn draw(page: &LspPage, home: Option<&Path>, canvas: DialogCanvas<'_>) {
     let area = canvas.above_hints();
     let DialogCanvas { styles, buffer, measured, .. } = canvas;
-    paint::clear(area, styles, buffer);
-    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let row = |at: u16| Rect { y: area.y + at, height: u16::from(at < area.height), ..inner };
     let full = |row: Rect| Rect { x: area.x, width: area.width, ..row };
-    let left = [span("Language servers", StyleRole::Strong)];
-    let right = [span(summary(page.all()), StyleRole::Muted)];
-    paint::both_edges(&left, &right, styles, row(0), buffer);
-    paint::rule(full(row(1)), styles, buffer);
-    let top = area.height.min(2);
-    let body = Rect { y: area.y + top, height: area.height - top, ..inner };
+    let body = draw_head("Language servers", summary(page.all()), styles, area, buffer);
     measured.page = PageGeometry { area: body.into(), ..PageGeometry::default() };
     let Some(chosen) = page.chosen() else {
         let text = if page.servers.is_some() { lines::NO_SERVERS } else { "One moment …" };

@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, LspKey, McpKey, PagerKey, QuestionKey,
-    RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
+    AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, LspKey, McpKey, MemoryKey, PagerKey,
+    QuestionKey, RaceKey, ReadingKey, ReviewKey, RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{CTRL, KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -211,6 +211,23 @@ pub const MCP: &[KeyBinding<McpKey>] = &[
         "accept the changed definitions that are shown, or copy where to log in",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
+];
+
+/// The keys of the page of instruction files.
+pub const MEMORY: &[KeyBinding<MemoryKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], MemoryKey::Scroll(ScrollAction::LineUp), "previous file"),
+    row(&[key(KeyCode::Down), char('j')], MemoryKey::Scroll(ScrollAction::LineDown), "next file"),
+    row(&[key(KeyCode::PageUp), char('b')], MemoryKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(
+        &[key(KeyCode::PageDown), char(' ')],
+        MemoryKey::Scroll(ScrollAction::PageDown),
+        "page down",
+    ),
+    row(&[key(KeyCode::Home), char('g')], MemoryKey::Scroll(ScrollAction::Top), "first file"),
+    row(&[key(KeyCode::End), char('G')], MemoryKey::Scroll(ScrollAction::Bottom), "last file"),
+    hinted(&[key(KeyCode::Enter)], MemoryKey::Open, "show the file", "show"),
+    hinted(&[char('e')], MemoryKey::Edit, "edit the file in $EDITOR", "edit"),
+    hinted(&[key(KeyCode::Esc), char('q')], MemoryKey::Back, "close", "close"),
 ];
 
 /// The keys of the page of language servers.
