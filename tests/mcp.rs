@@ -44,6 +44,7 @@ mod login;
 mod offers;
 mod official;
 mod revision_2026;
+mod secrets;
 mod sse;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
@@ -435,7 +436,7 @@ async fn a_server_that_floods_with_requests_or_notifications_is_ended() {
         let env = McpTestEnv::started(Value::Null).await;
         std::fs::write(env.folder.path().join("flood"), message).unwrap();
         let error = env.call("mcp__s__hang", json!({})).await.unwrap_err().0;
-        assert!(error.contains("It floods slug with messages"), "{message}: {error}");
+        assert!(error.contains("It floods slug with messages or values"), "{message}: {error}");
         let state = env.state();
         assert!(matches!(state, McpServerState::Failed(_)), "{message}: {state:?}");
         let pid = env.file("flooding").trim().parse::<u32>().unwrap();

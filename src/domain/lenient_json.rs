@@ -5,11 +5,14 @@
 //! quotes, Python's `True`, `False` and `None`, line breaks in strings, backslashes that begin no
 //! escape, and a code fence or words around the one object. It never completes a text that breaks
 //! off, and never guesses: a missing comma, a bare word or a quote inside a string is an error.
+//! Neither does it read more values than `json_values` takes.
 //! Every valid document reads as `serde_json` reads it.
 
 use std::fmt;
 
 use serde_json::{Map, Number, Value};
+
+use super::json_values::{MAX_JSON_VALUES, has_more_values};
 
 /// The most levels of nesting that are read.
 const MAX_DEPTH: usize = 100;
@@ -19,6 +22,8 @@ const MAX_DEPTH: usize = 100;
 pub enum LenientJsonError {
     /// The text ends before the value is complete.
     Truncated,
+    /// It has more than [`MAX_JSON_VALUES`].
+    TooManyValues,
     /// There is a mistake at one place.
     Syntax(LenientSyntaxError),
 }
@@ -38,6 +43,7 @@ impl fmt::Display for LenientJsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated => write!(f, "they break off before the object is closed"),
+            Self::TooManyValues => write!(f, "they have more than {MAX_JSON_VALUES} values"),
             Self::Syntax(LenientSyntaxError { line, column, expected, found }) => {
                 write!(f, "at line {line}, column {column}: expected {expected}, found {found}")
             }
@@ -49,14 +55,17 @@ impl fmt::Display for LenientJsonError {
 ///
 /// # Errors
 ///
-/// Fails with `Truncated` if the object breaks off, and with `Syntax` if there is no object, more
-/// than one value, or a mistake in it.
+/// Fails with `Truncated` if the object breaks off, with `TooManyValues` if it has more than
+/// [`MAX_JSON_VALUES`], and with `Syntax` if there is no object, more than one value, or a mistake in it.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, LenientJsonError> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(fields)) => return Ok(fields),
-        // A model sometimes writes the object as a JSON string.
-        Ok(Value::String(inner)) => return parse_object(&inner),
-        Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | Err(_) => {}
+    // Where this counts too many in a text that is no JSON, the reader below counts what it reads.
+    if !has_more_values(text.as_bytes(), MAX_JSON_VALUES) {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => return Ok(fields),
+            // A model sometimes writes the object as a JSON string.
+            Ok(Value::String(inner)) => return parse_object(&inner),
+            Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | Err(_) => {}
+        }
     }
     let Some(start) = text.find(['{', '[', '"']) else {
         return Err(syntax_error(text, 0, "an object"));
@@ -80,9 +89,10 @@ pub fn parse_object(text: &str) -> Result<Map<String, Value>, LenientJsonError> 
 ///
 /// # Errors
 ///
-/// Fails with `Truncated` if the text ends within the value, and with `Syntax` at a mistake.
+/// Fails with `Truncated` if the text ends within the value, with `TooManyValues` if it has more than
+/// [`MAX_JSON_VALUES`], and with `Syntax` at a mistake.
 pub fn parse_value(text: &str, start: usize) -> Result<(Value, usize), LenientJsonError> {
-    let mut reader = LenientJsonReader { text, at: start, depth: 0 };
+    let mut reader = LenientJsonReader { text, at: start, depth: 0, values: 0 };
     reader.skip_space();
     let value = reader.value()?;
     Ok((value, reader.at))
@@ -107,6 +117,8 @@ struct LenientJsonReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// How many values have begun.
+    values: usize,
 }
 
 /// The kinds of escapes in a string, by which its meaning is judged.
@@ -123,6 +135,10 @@ struct StringEscapes {
 
 impl LenientJsonReader<'_> {
     fn value(&mut self) -> Result<Value, LenientJsonError> {
+        self.values += 1;
+        if self.values > MAX_JSON_VALUES {
+            return Err(LenientJsonError::TooManyValues);
+        }
         match self.peek()? {
             '{' => self.nested(Self::fields),
             '[' => self.nested(Self::items),
@@ -435,6 +451,30 @@ mod tests {
             assert!(flaw.contains(expected), "{text}: {flaw}");
         }
         assert!(matches!(parse_object(&"{\"a\":".repeat(1000)), Err(LenientJsonError::Syntax(_))));
+    }
+
+    #[test]
+    fn more_values_than_any_call_has_are_refused_however_they_are_written() {
+        let many = "0,".repeat(MAX_JSON_VALUES);
+        let inner = Value::from(format!("{{\"a\": [{many}0]}}")).to_string();
+        for text in [
+            format!("{{\"a\": [{many}0]}}"),
+            format!("{{\"a\": [{many}]}}"),
+            // What one reader takes for the inside of a string, the other reads.
+            format!("{{'a': '\"', 'b': [{many}]}}"),
+            format!("Here: {{a: [{many}0]}}"),
+            inner,
+        ] {
+            assert_eq!(parse_object(&text), Err(LenientJsonError::TooManyValues));
+            let told = LenientJsonError::TooManyValues.to_string();
+            assert_eq!(told, "they have more than 200000 values");
+        }
+        // Long texts with many commas are read, with and without mistakes.
+        let columns = "a,b\n".repeat(MAX_JSON_VALUES).replace('\n', "\\n");
+        for end in ["}", ",}"] {
+            let fields = parse_object(&format!("{{\"content\": \"{columns}\"{end}")).unwrap();
+            assert_eq!(fields["content"].as_str().unwrap().len(), 4 * MAX_JSON_VALUES);
+        }
     }
 
     fn json() -> impl Strategy<Value = Value> {

@@ -21,6 +21,7 @@ mod inner_call;
 mod invisible;
 mod job;
 mod job_terminal;
+mod json_values;
 pub mod jsonc;
 pub mod lenient_json;
 pub mod lookalike;
@@ -83,6 +84,7 @@ pub use job_terminal::{
     TerminalKey, TerminalKeyPress, TerminalMouse, TerminalRun, TerminalSize, TerminalStyle,
     TerminalText,
 };
+pub use json_values::{JsonValueCount, MAX_JSON_VALUES, has_more_values, read_counted};
 pub use markup::escape_markup;
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};

@@ -10,8 +10,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
+use crate::domain::has_more_values;
+
 /// The longest message of a server, in bytes.
 const MAX_MESSAGE: usize = 64 << 20;
+
+/// The most values of a message: each takes far more memory than its bytes, also where slug ignores it.
+const MAX_VALUES: usize = 1_000_000;
 
 /// The longest block of headers, in bytes.
 const MAX_HEADERS: usize = 8 << 10;
@@ -27,6 +32,8 @@ const FIRST_ROOM: usize = 64 << 10;
 pub(super) enum LspFramingError {
     #[error("It sent a message of {0} bytes")]
     TooLong(usize),
+    #[error("It sent a message of more than {} values", MAX_VALUES)]
+    TooManyValues,
     #[error("It sent headers without a length")]
     NoLength,
     #[error("It sent headers that do not end")]
@@ -49,7 +56,7 @@ impl<R: AsyncRead + Unpin> LspMessageReader<R> {
     ///
     /// # Errors
     ///
-    /// When what comes has no length, is too long, or cannot be read.
+    /// When what comes has no length, is too long, has too many values, or cannot be read.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, LspFramingError> {
         loop {
             if self.inner.fill_buf().await?.is_empty() {
@@ -64,6 +71,9 @@ impl<R: AsyncRead + Unpin> LspMessageReader<R> {
             let read = (&mut self.inner).take(length as u64).read_to_end(&mut body).await?;
             if read < length {
                 return Ok(None);
+            }
+            if has_more_values(&body, MAX_VALUES) {
+                return Err(LspFramingError::TooManyValues);
             }
             match serde_json::from_slice(&body) {
                 Ok(message) => return Ok(Some(message)),
@@ -149,6 +159,11 @@ mod tests {
             let (messages, error) = read(bytes).await;
             assert_eq!((messages.len(), error.unwrap().to_string()), (0, sentence.to_owned()));
         }
+        let values = format!("[{}0]", "0,".repeat(MAX_VALUES));
+        let many = format!("Content-Length: {}\r\n\r\n{values}", values.len());
+        let (messages, error) = read(many.as_bytes()).await;
+        let sentence = "It sent a message of more than 1000000 values";
+        assert_eq!((messages.len(), error.unwrap().to_string()), (0, sentence.to_owned()));
         let (messages, error) = read(b"Content-Length: 9\r\n\r\n{}").await;
         assert!(messages.is_empty() && error.is_none(), "a message that breaks off is an end");
     }

@@ -1,7 +1,8 @@
 //! A connection to one server: its start, and calls. `requests` has what else is asked of it.
 //!
 //! Every wait has a limit, every list and text a bound, and a call that is given up is cancelled on the
-//! server. What the library cannot read as the type that the protocol wants arrives as plain JSON and
+//! server. All that a server says comes in here, and the secrets that slug knows are taken out of it
+//! before anything else reads or cuts it (`heard`). What the library cannot read as the type that the protocol wants arrives as plain JSON and
 //! is read leniently (`lists`, `call_result`).
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ExitCause, JobEnd};
 use crate::net::HttpClient;
+use crate::platform::redact::Redactor;
 use crate::platform::server_program::{
     ServerErrorOutput, ServerProgram, ServerProgramSearch, ServerProgramSpec, is_variable_name,
 };
@@ -41,12 +43,14 @@ use super::call_result::{McpCallResult, read_call_result};
 use super::callers::McpCallers;
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
+use super::heard::{heard_answer, heard_question};
 use super::http::{http_transport, login_transport, may_be_older, sse_transport};
 use super::lists::{MAX_DESCRIPTION, cut};
 use super::login::McpLoginTarget;
 use super::rounds::{McpReply, RoundInput};
 use super::sse::SseTransport;
 use super::subscription;
+use super::value_limit::ValueLimit;
 
 /// The longest message of a server.
 pub(super) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -71,8 +75,8 @@ pub enum McpError {
     /// The server has ended or closed the connection.
     #[error("It has ended{0}.")]
     Gone(String),
-    /// It sends requests and notifications faster than slug takes them.
-    #[error("It floods slug with messages, so slug has ended the connection.")]
+    /// It sends requests and notifications faster than slug takes them, or a message of too many values.
+    #[error("It floods slug with messages or values, so slug has ended the connection.")]
     Flooded,
     #[error("It answered with an error: {0}")]
     Refused(String),
@@ -88,6 +92,24 @@ pub enum McpError {
     Cancelled,
 }
 
+impl McpError {
+    /// The error without the secrets that what a server says may have.
+    fn redacted(self, redactor: &Redactor) -> Self {
+        let clean = |text: String| redactor.redact_own(&text).into_owned();
+        match self {
+            Self::NotStarted(why) => Self::NotStarted(clean(why)),
+            Self::Refused(why) => Self::Refused(clean(why)),
+            Self::Unreadable(why) => Self::Unreadable(clean(why)),
+            other @ (Self::NeedsLogin(_)
+            | Self::TimedOut(_)
+            | Self::Gone(_)
+            | Self::Flooded
+            | Self::DefinitionChanged(_)
+            | Self::Cancelled) => other,
+        }
+    }
+}
+
 /// The ports that a connection needs.
 #[derive(Clone)]
 pub struct McpPorts {
@@ -100,6 +122,7 @@ pub struct McpPorts {
 pub(super) struct McpConnection {
     running: RunningService<RoleClient, McpClient>,
     program: Option<ServerProgram>,
+    redactor: Redactor,
     pub(super) limits: McpTimeLimits,
     /// Whether the connection was ended because of what the server sent unasked.
     flooded: Arc<AtomicBool>,
@@ -115,7 +138,7 @@ pub(super) struct McpListChanges {
 }
 
 impl McpConnection {
-    /// Starts or reaches a server. The caller bounds the time.
+    /// Starts or reaches a server; `redactor` knows what is secret. The caller bounds the time.
     ///
     /// # Errors
     ///
@@ -127,13 +150,14 @@ impl McpConnection {
         cwd: &Path,
         (ports, login): (&McpPorts, Option<&McpLoginTarget>),
         errors: &ServerErrorOutput,
+        redactor: &Redactor,
     ) -> Result<Self, McpError> {
-        let client = McpClient::of(name);
+        let client = McpClient::of(name, redactor);
         let changes = client.changes.clone();
         let flooded = Arc::new(AtomicBool::new(false));
         let failed = |error: &ClientInitializeError, ended| match flooded.load(Ordering::Relaxed) {
             true => McpError::Flooded,
-            false => start_error(error, ended),
+            false => start_error(error, ended).redacted(redactor),
         };
         let (running, program) = match transport {
             McpTransport::Stdio { command, args, env, cwd: own } => {
@@ -161,7 +185,8 @@ impl McpConnection {
                 let (program, streams) = ServerProgram::start(spec, &*ports.processes, errors)
                     .await
                     .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
-                let transport = AsyncRwTransport::new_client(streams.output, streams.input)
+                let output = ValueLimit::new(streams.output, flooded.clone(), program.ending());
+                let transport = AsyncRwTransport::new_client(output, streams.input)
                     .with_max_line_length(MAX_MESSAGE);
                 let transport = FloodLimit::new(transport, flooded.clone(), program.ending());
                 // Probing first would start the backend of lazy servers, and hangs others.
@@ -170,7 +195,8 @@ impl McpConnection {
                 (running.map_err(|error| failed(&error, program.ended()))?, Some(program))
             }
             McpTransport::Http { url, headers } => {
-                let fresh = || McpClient { changes: changes.clone(), ..McpClient::of(name) };
+                let fresh =
+                    || McpClient { changes: changes.clone(), ..McpClient::of(name, redactor) };
                 let newest = ClientLifecycleMode::Auto {
                     preferred_versions: vec![ProtocolVersion::LATEST],
                     legacy_version: None,
@@ -207,13 +233,14 @@ impl McpConnection {
         // Lists that the server lets be kept would hide a change (case S93).
         running.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         tokio::spawn(subscription::follow(running.peer().clone(), changes.clone()));
-        Ok(Self { running, program, limits, flooded, changes })
+        Ok(Self { running, program, redactor: redactor.clone(), limits, flooded, changes })
     }
 
     /// What the server tells models about itself, harmless and cut.
     pub(super) fn instructions(&self) -> Option<String> {
         let info = self.running.peer().peer_info()?;
-        let text = sanitize(info.instructions.as_deref()?.trim());
+        let told = self.redactor.redact_own(info.instructions.as_deref()?.trim());
+        let text = sanitize(&told);
         (!text.is_empty()).then(|| cut(&text, MAX_DESCRIPTION).to_owned())
     }
 
@@ -221,7 +248,8 @@ impl McpConnection {
     pub(super) fn implementation(&self) -> Option<String> {
         let info = self.running.peer().peer_info()?;
         let server = info.server_info.as_ref()?;
-        Some(cut(&sanitize_line(&format!("{} {}", server.name, server.version)), 80).to_owned())
+        let said = format!("{} {}", server.name, server.version);
+        Some(cut(&sanitize_line(&self.redactor.redact_own(&said)), 80).to_owned())
     }
 
     /// What the server says that it can do; `None` where it says nothing of itself.
@@ -269,7 +297,7 @@ impl McpConnection {
     /// Puts a question of the server to the user of the newest call.
     pub(super) async fn elicit(&self, asked: &ElicitRequestParams) -> ElicitResult {
         let client = self.running.service();
-        client.callers.ask(&client.server, asked).await
+        client.callers.ask(&client.server, &heard_question(&self.redactor, asked)).await
     }
 
     /// Sends a request and returns the reply as JSON. Dropping the future cancels it on the server.
@@ -319,15 +347,21 @@ impl McpConnection {
         cancelling.id = None;
         drop(reporting);
         match reply.map_err(failed)? {
-            ServerResult::CustomResult(custom) => Ok(McpReply::Answer(custom.0)),
+            ServerResult::CustomResult(custom) => {
+                Ok(McpReply::Answer(heard_answer(&self.redactor, custom.0)))
+            }
             ServerResult::InputRequiredResult(needed) => Ok(McpReply::InputRequired(needed)),
             typed => serde_json::to_value(typed)
-                .map(McpReply::Answer)
+                .map(|answer| McpReply::Answer(heard_answer(&self.redactor, answer)))
                 .map_err(|error| McpError::Unreadable(error.to_string())),
         }
     }
 
     fn failure(&self, error: &ServiceError) -> McpError {
+        self.told_failure(error).redacted(&self.redactor)
+    }
+
+    fn told_failure(&self, error: &ServiceError) -> McpError {
         if error.auth_challenge().is_some() || error.is_authorization_required() {
             return McpError::NeedsLogin(error.auth_challenge().map(str::to_owned));
         }
@@ -379,6 +413,7 @@ struct McpClient {
     /// The server's name.
     server: String,
     callers: McpCallers,
+    redactor: Redactor,
     changes: McpListChanges,
     reports: Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<String>>>,
 }
@@ -390,9 +425,10 @@ struct ProgressReports<'a> {
 }
 
 impl McpClient {
-    fn of(server: &str) -> Self {
+    fn of(server: &str, redactor: &Redactor) -> Self {
         let (callers, changes, reports) = Default::default();
-        Self { server: server.to_owned(), callers, changes, reports }
+        let (server, redactor) = (server.to_owned(), redactor.clone());
+        Self { server, callers, redactor, changes, reports }
     }
 
     fn report(
@@ -429,6 +465,7 @@ impl ClientHandler for McpClient {
         request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
+        let request = heard_question(&self.redactor, &request);
         Ok(self.callers.ask(&self.server, &request).await)
     }
 
@@ -440,7 +477,7 @@ impl ClientHandler for McpClient {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = reports.get(&params.progress_token) else { return };
         let total = params.total.map(|total| format!("/{total}")).unwrap_or_default();
-        let message = params.message.unwrap_or_default();
+        let message = self.redactor.redact_own(params.message.as_deref().unwrap_or_default());
         let text = format!("{}{total} {}\n", params.progress, shown(&message));
         // Fails only when the request is over.
         let _ = sender.send(text);

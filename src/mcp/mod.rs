@@ -18,6 +18,7 @@ mod definition;
 mod elicitation;
 mod elicitation_field;
 mod flood;
+mod heard;
 mod http;
 mod import;
 mod lists;
@@ -41,6 +42,7 @@ mod sse;
 mod store;
 mod subscription;
 mod tool;
+mod value_limit;
 
 pub use always_load::AlwaysLoadedTools;
 pub use connection::{McpError, McpPorts};

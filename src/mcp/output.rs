@@ -77,13 +77,15 @@ pub(super) fn failed(server: &str, error: McpError) -> Result<ToolOutput, ToolEr
     }
 }
 
-/// The text, or its beginning with the rest in a file.
+/// The text, or its beginning with the rest in a file. Secrets are taken out first: one across the cut
+/// would be found on neither side of it.
 pub(super) fn shortened(context: &ToolContext, redactor: &Redactor, text: &str) -> String {
+    let text = redactor.redact_own(text);
     if text.len() <= MAX_RESULT {
-        return text.to_owned();
+        return text.into_owned();
     }
-    let shown = cut(text, MAX_RESULT);
-    let rest = match write(context, redactor.redact_own(text).as_bytes()) {
+    let shown = cut(&text, MAX_RESULT);
+    let rest = match write(context, text.as_bytes()) {
         Some(path) => format!("the whole result is in {path}"),
         None => "the rest could not be kept".into(),
     };
@@ -108,6 +110,8 @@ fn write(context: &ToolContext, bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use secrecy::SecretString;
 
     use super::*;
     use crate::platform::scratch::ScratchRoot;
@@ -139,5 +143,20 @@ mod tests {
             assert_eq!(made, if count > 19 { MAX_FILES } else { 19 });
             assert_eq!(text == 2, !shown.contains("the whole result is in"));
         }
+    }
+
+    /// Wherever the cut divides it, no part of a secret is left.
+    #[test]
+    fn a_secret_across_the_cut_is_taken_out_whole() {
+        let redactor = Redactor::default();
+        redactor.learn_of_server("one", &SecretString::from("s3cret-canary"));
+        let context = ToolTestEnv::new().context;
+        for before in MAX_RESULT - 14..=MAX_RESULT {
+            let text = format!("{}s3cret-canary{}", "q".repeat(before), "z".repeat(500));
+            let shown = shortened(&context, &redactor, &text);
+            assert!(!shown.contains("s3c") && shown.contains("100000 of"), "{before}");
+        }
+        let usual = "q".repeat(MAX_RESULT);
+        assert_eq!(shortened(&context, &redactor, &usual), usual);
     }
 }

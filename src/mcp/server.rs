@@ -311,6 +311,7 @@ impl McpServer {
             &self.surroundings.folder,
             (&self.surroundings.ports, login.as_ref()),
             &self.errors,
+            &self.surroundings.redactor,
         );
         let limit = self.definition.limits.start;
         let started = tokio::time::timeout(limit, started).await;
@@ -492,7 +493,7 @@ impl McpServer {
             changed_tools: facts.changed_tools.clone(),
             warnings: facts.warnings.iter().chain(&offers.dropped).cloned().collect(),
             offers,
-            error_output: self.errors.text(),
+            error_output: self.surroundings.redactor.redact_own(&self.errors.text()).into_owned(),
             login_address: facts.login.as_ref().map(|(address, _)| address.clone()),
         }
     }

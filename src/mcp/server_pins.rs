@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use super::connection::McpError;
 use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
+use super::secrets;
 use super::server::{McpServer, McpSurroundings, ServerFacts};
 
 impl McpServer {
@@ -68,7 +69,7 @@ pub(super) fn earlier_pins(
     definition: &McpServerDefinition,
     surroundings: &McpSurroundings,
 ) -> Option<Arc<[McpToolDefinition]>> {
-    let McpSurroundings { store, folder, .. } = surroundings;
+    let McpSurroundings { store, folder, redactor, lookup, .. } = surroundings;
     if !definition.always_load || !definition.is_enabled {
         return None;
     }
@@ -76,5 +77,14 @@ pub(super) fn earlier_pins(
         McpDefinitionSource::User => true,
         McpDefinitionSource::Project => matches!(store.is_allowed(folder, definition), Ok(true)),
     };
-    may_start.then(|| store.pinned(definition).unwrap_or_default().into())
+    may_start.then(|| {
+        // Older versions kept definitions as the server sent them.
+        secrets::learn(redactor, definition, &**lookup);
+        let mut tools = store.pinned(definition).unwrap_or_default();
+        for tool in &mut tools {
+            tool.description = redactor.redact_own(&tool.description).into_owned();
+            tool.input_schema = redactor.redact_own_json(tool.input_schema.take());
+        }
+        tools.into()
+    })
 }

@@ -4,7 +4,8 @@
 //!
 //! The address has to be on the origin of the stream, so that no header goes elsewhere. A session is the
 //! stream: when it ends, so does the connection, and the server is started again with the next call as
-//! any other is. Nothing is read ahead, and an event that grows beyond the limit ends the stream.
+//! any other is. Nothing is read ahead, and an event that grows beyond the limit, or has too many values,
+//! ends the stream.
 
 use std::borrow::Cow;
 use std::future::ready;
@@ -22,6 +23,8 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::AuthRequiredError;
 use tokio_util::sync::CancellationToken;
+
+use crate::domain::{MAX_JSON_VALUES, has_more_values};
 
 /// The most events before the one with the address.
 const MAX_EVENTS_BEFORE: usize = 100;
@@ -168,6 +171,12 @@ fn events(response: Response, limit: usize) -> BoxStream<'static, SseMessageEven
     let events = EventStream::new(bytes.boxed()).map(move |event| {
         pending.store(0, Ordering::Relaxed);
         match event {
+            Ok(event) if has_more_values(event.data.as_bytes(), MAX_JSON_VALUES) => {
+                tracing::warn!(
+                    "an MCP server sent a message of too many values; its stream is ended"
+                );
+                None
+            }
             Ok(event) => Some((event.event, event.data)),
             Err(error) => {
                 tracing::warn!("the stream of an MCP server is ended: {error}");

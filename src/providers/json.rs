@@ -8,7 +8,7 @@
 //! Messages it is 820, 620 and 290 MB/s.
 //!
 //! What serde_json accepts is read with the same result, which a test holds; the limit to nesting
-//! is the same too. Beyond JSON it accepts control characters, and lone surrogates, which become
+//! is the same too. A text of very many values is not read. Beyond JSON it accepts control characters, and lone surrogates, which become
 //! U+FFFD: no response should fail because of those. Keys are compared as written, because no server
 //! escapes them.
 
@@ -20,6 +20,9 @@ use serde_json::{Map, Value};
 
 /// The largest number that is taken for a count: no server has counted that many tokens.
 const MAX_COUNT: u64 = 1 << 48;
+
+/// The most values and keys of a text: in a tree each takes far more memory than its bytes.
+const MAX_NODES: usize = 1 << 20;
 
 /// The most levels of nesting, as in serde_json.
 const DEPTH: u8 = 127;
@@ -247,6 +250,7 @@ struct JsonScanner<'a> {
 
 impl JsonScanner<'_> {
     fn value(&mut self, depth: u8) -> Option<()> {
+        (self.nodes.len() <= MAX_NODES).then_some(())?;
         self.skip_space();
         let start = self.at;
         let kind = match self.next()? {
@@ -500,6 +504,15 @@ mod tests {
         {
             assert_eq!(JsonTape::default().read(text).unwrap_err(), JsonTapeError { at }, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_of_too_many_values_is_not_read() {
+        let zeros = |count: usize| format!("[{}0]", "0,".repeat(count));
+        let mut tape = JsonTape::default();
+        assert!(tape.read(&zeros(1000)).is_ok());
+        assert!(tape.read(&zeros(MAX_NODES)).is_err());
+        assert!(tape.nodes.len() <= MAX_NODES + 1);
     }
 
     #[test]

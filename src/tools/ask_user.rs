@@ -9,7 +9,7 @@ use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output};
 use crate::domain::{
     QuestionAnswer, QuestionOption, ToolAccess, ToolCapability, ToolDescriptor, ToolKind,
-    ToolOutput, ToolSpec, UserQuestion, pluralise,
+    ToolOutput, ToolSpec, UserQuestion, pluralise, read_counted,
 };
 
 /// The tool that asks the user.
@@ -214,7 +214,7 @@ fn list(read: &ArgumentReader<'_>, name: &str) -> Result<Option<Vec<Value>>, Too
     match read.value(name) {
         None => Ok(None),
         Some(Value::Array(items)) => Ok(Some(items.clone())),
-        Some(Value::String(text)) => serde_json::from_str(text).map(Some).map_err(|_| wrong()),
+        Some(Value::String(text)) => read_counted(text).map(Some).ok_or_else(wrong),
         Some(_) => Err(wrong()),
     }
 }

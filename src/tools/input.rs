@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{ToolError, WorkingDirectory};
+use crate::domain::read_counted;
 
 /// The shape of a tool's arguments, for error messages.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +203,7 @@ fn fields_of(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Null => Some(Map::new()),
         Value::String(text) if matches!(text.trim(), "" | "null") => Some(Map::new()),
-        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::String(text) => read_counted(text),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }

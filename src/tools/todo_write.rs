@@ -9,7 +9,7 @@ use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory};
 use crate::domain::{
     TodoItem, TodoStatus, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
-    ToolSpec,
+    ToolSpec, read_counted,
 };
 
 /// Replaces the model's plan.
@@ -106,7 +106,7 @@ fn todos(input: &Value) -> Result<Vec<TodoItem>, ToolError> {
         None => return Err(input.wrong("`todos` is missing")),
         Some(Value::Array(items)) => items.clone(),
         Some(Value::String(text)) => {
-            serde_json::from_str(text).map_err(|_| input.wrong("`todos` must be an array"))?
+            read_counted(text).ok_or_else(|| input.wrong("`todos` must be an array"))?
         }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
             return Err(input.wrong("`todos` must be an array"));

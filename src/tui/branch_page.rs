@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::domain::sanitize::sanitize_line;
-use crate::domain::{MessageRole as Speaker, pluralise};
+use crate::domain::{MessageRole as Speaker, format_bytes, pluralise};
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
 use super::layout::wrap::{
@@ -286,15 +286,18 @@ fn push_message(message: &BranchMessage, width: u16, lines: &mut Vec<StyledLine>
     match message.role {
         Speaker::User => prose(message.text.trim(), StyleRole::Strong, ["❯ ", "  "], width, lines),
         Speaker::Assistant => {
-            let layout = markdown::render(
-                message.text.trim(),
-                width.saturating_sub(2),
-                &SyntaxHighlighter::off(),
-            );
+            let text = message.text.trim();
+            let shown = &text[..text.floor_char_boundary(markdown::MAX_MARKDOWN)];
+            let layout =
+                markdown::render(shown, width.saturating_sub(2), &SyntaxHighlighter::off());
             lines.extend(layout.lines.into_iter().map(|mut line| {
                 line.spans.insert(0, StyledSpan::new("  ", StyleRole::Text));
                 line
             }));
+            if shown.len() < text.len() {
+                let more = format!("… {} more", format_bytes((text.len() - shown.len()) as u64));
+                prose(&more, StyleRole::Muted, ["  ", "  "], width, lines);
+            }
         }
     }
 }

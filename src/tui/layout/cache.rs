@@ -13,8 +13,9 @@ use super::{
     BlockLayout, HighlightState, SourceRun, StyledLine, StyledSpan, SyntaxHighlighter, markdown,
 };
 
-/// Default limit in bytes: some three hundred screens of dense text.
-pub const MAX_LAYOUT_BYTES: usize = 4 * 1024 * 1024;
+/// Default limit in bytes: more than a thousand screens of dense text. The two longest texts that are laid out
+/// as Markdown fit in it, or a frame with both would lay each out again.
+pub const MAX_LAYOUT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Identifies one layout of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -11,6 +11,7 @@ mod conversations;
 mod folds;
 mod forks;
 mod hooks;
+mod huge_texts;
 mod idle;
 mod images;
 mod input;

@@ -1,7 +1,12 @@
 //! Lays out the body of a block: picks the layout for its kind of text, decides how much a fold
 //! shows, and indents it.
+//!
+//! However long a text is, what is laid out of it is bounded. What is copied, searched, exported and
+//! shown in the pager is the whole text.
 
-pub use crate::domain::sanitize::sanitize_line as harmless;
+use std::borrow::Cow;
+
+use crate::domain::sanitize::sanitize_line;
 use crate::domain::{NoticeLevel, grouped};
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::conversation::block::{
@@ -23,6 +28,11 @@ use super::paint::{line, span};
 const PREVIEW: BlockExcerptLimits = BlockExcerptLimits { head: 3, tail: 5, bytes: 2 * 1024 };
 /// How much an open pane shows. The pager shows all of it.
 const WHOLE: BlockExcerptLimits = BlockExcerptLimits { head: 200, tail: 200, bytes: 128 * 1024 };
+/// How much is shown, as plain text, of Markdown that is too long.
+const LONG_MARKDOWN: BlockExcerptLimits =
+    BlockExcerptLimits { head: 1000, tail: 1000, bytes: 64 * 1024 };
+/// The most bytes that are laid out of a text on one line, such as a title or a question.
+const MAX_LINE: usize = 8 * 1024;
 /// How much is shown of a long message of the user.
 const MESSAGE: BlockExcerptLimits = BlockExcerptLimits { head: 6, tail: 3, bytes: 512 };
 /// Lines shown of output while the command runs.
@@ -44,7 +54,7 @@ pub fn body(
     let prose = width.min(PROSE_WIDTH);
     let lines = match &block.body {
         BlockBody::User(text) => user(text, fold, prose, view_key),
-        BlockBody::Assistant(prose) => return assistant(prose, width, highlighter),
+        BlockBody::Assistant(prose) => return assistant(prose, width, highlighter, view_key),
         BlockBody::Thinking(thinking) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
@@ -76,7 +86,8 @@ pub fn body(
                 NoticeLevel::Warning => ("! ", StyleRole::Warning),
                 NoticeLevel::Error => ("✗ ", StyleRole::Error),
             };
-            marked(mark, role, plain::render(&notice.text, role, narrower(prose, 2)))
+            let lay = |part: &str| plain::render(part, role, narrower(prose, 2));
+            marked(mark, role, cut(&notice.text, WHOLE, view_key, lay))
         }
         BlockBody::Lookups => Vec::new(),
         BlockBody::TurnEnd(closing) => vec![closing_line::render(closing)],
@@ -169,10 +180,46 @@ fn user(text: &str, fold: PaneFold, width: u16, view_key: &str) -> Vec<StyledLin
     lines
 }
 
-fn assistant(prose: &AssistantText, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
+fn assistant(
+    prose: &AssistantText,
+    width: u16,
+    highlighter: &SyntaxHighlighter,
+    view_key: &str,
+) -> BlockLayout {
     match prose.state {
-        TextState::Streaming | TextState::Done => markdown::render(&prose.text, width, highlighter),
-        TextState::Dropped => fixed(plain::render(&prose.text, StyleRole::Strikethrough, width)),
+        TextState::Streaming | TextState::Done => {
+            bounded_markdown(&prose.text, width, highlighter, view_key)
+        }
+        TextState::Dropped => fixed(cut(&prose.text, LONG_MARKDOWN, view_key, |part| {
+            plain::render(part, StyleRole::Strikethrough, width)
+        })),
+    }
+}
+
+/// Lays out Markdown; of one that is too long the ends, as plain text. `view_key` shows all of it.
+pub fn bounded_markdown(
+    text: &str,
+    width: u16,
+    highlighter: &SyntaxHighlighter,
+    view_key: &str,
+) -> BlockLayout {
+    if text.len() <= markdown::MAX_MARKDOWN {
+        return markdown::render(text, width, highlighter);
+    }
+    let lay = |part: &str| plain::render(part, StyleRole::Text, width.min(PROSE_WIDTH));
+    fixed(cut(text, LONG_MARKDOWN, view_key, lay))
+}
+
+/// A text on one line, harmless for a terminal; no more than the beginning of a very long one.
+pub fn harmless(text: &str) -> String {
+    sanitize_line(&beginning(text))
+}
+
+/// The beginning of a text that is shown on a line.
+fn beginning(text: &str) -> Cow<'_, str> {
+    match text.get(..text.floor_char_boundary(MAX_LINE)) {
+        Some(start) if start.len() < text.len() => format!("{start}…").into(),
+        Some(_) | None => text.into(),
     }
 }
 
@@ -199,11 +246,8 @@ fn tool_body(
     }
     let ends = if fold == PaneFold::Open { WHOLE } else { PREVIEW };
     if let Some(command) = source::long_command(tool).filter(|_| fold == PaneFold::Open) {
-        lines.extend(marked(
-            "$ ",
-            StyleRole::Muted,
-            plain::render(command, StyleRole::Code, narrower(width, 2)),
-        ));
+        let lay = |part: &str| plain::render(part, StyleRole::Code, narrower(width, 2));
+        lines.extend(marked("$ ", StyleRole::Muted, cut(command, WHOLE, view_key, lay)));
     }
     if let Some(steps) = source::plan(tool) {
         return fixed(plan(&steps, width));
@@ -266,7 +310,7 @@ fn plan(steps: &[(&str, &str)], width: u16) -> Vec<StyledLine> {
         };
         let from = at + source::plan_mark(status).len();
         at = from + text.len() + 1;
-        let rows = marked(mark, role, plain::render(text, role, narrower(width, 2)));
+        let rows = marked(mark, role, plain::render(&beginning(text), role, narrower(width, 2)));
         rows.into_iter().map(move |row| moved(row, from))
     });
     lines.collect()
@@ -478,6 +522,62 @@ mod tests {
         let text: String = (0..20).map(|n| format!("{n}\n")).collect();
         let lines = cut(&text, PREVIEW, "", |part| plain::render(part, StyleRole::Text, 20));
         assert_eq!(lines[3].spans[0].text, "… 12 lines");
+    }
+
+    /// The rows and the bytes of text in a layout.
+    fn size(laid: &BlockLayout) -> (usize, usize) {
+        let spans = laid.lines.iter().flat_map(|line| &line.spans);
+        (laid.lines.len(), spans.map(|span| span.text.len()).sum())
+    }
+
+    #[test]
+    fn what_is_laid_out_of_a_huge_answer_is_bounded() {
+        let off = SyntaxHighlighter::off();
+        let rows = LONG_MARKDOWN.head + LONG_MARKDOWN.tail + 1;
+        let table = format!("|a|b|\n|-|-|\n{}", "|one|two|\n".repeat(300_000));
+        let line = "x".repeat(3 << 20);
+        let quotes = "> ".repeat(1 << 20);
+        for (text, hint) in [
+            (table, "… 298,002 lines · v shows all"),
+            ("- \n".repeat(1 << 20), "… 1,046,576 lines · v shows all"),
+            (line, "kB · v shows all"),
+            (quotes, "kB · v shows all"),
+        ] {
+            for state in [TextState::Done, TextState::Dropped] {
+                let answer = AssistantText { text: text.clone(), state };
+                let laid = assistant(&answer, 80, &off, "v");
+                let (lines, bytes) = size(&laid);
+                assert!(
+                    lines <= rows.max(2 * LONG_MARKDOWN.bytes / 70)
+                        && bytes < markdown::MAX_MARKDOWN + 100
+                );
+                let is_hint =
+                    |line: &StyledLine| line.spans.iter().any(|it| it.text.ends_with(hint));
+                assert_eq!(laid.lines.iter().filter(|line| is_hint(line)).count(), 1, "{hint}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_of_usual_length_is_markdown_whole() {
+        let off = SyntaxHighlighter::off();
+        let text = "| a | b |\n|---|---|\n".to_owned() + &"| one | *two* |\n".repeat(2_000);
+        let answer = AssistantText { text: text.clone(), state: TextState::Done };
+        let laid = assistant(&answer, 80, &off, "v");
+        assert_eq!(laid.lines, markdown::render(&text, 80, &off).lines);
+        assert!(laid.lines.len() > 2_000);
+    }
+
+    #[test]
+    fn a_line_is_laid_out_up_to_its_limit() {
+        for (text, length) in [("ä".repeat(MAX_LINE), MAX_LINE + 3), ("ok".into(), 2)] {
+            assert_eq!(harmless(&text).len(), length);
+        }
+        let huge = "step ".repeat(1 << 20);
+        let rows = plan(&[("pending", &huge), ("pending", "next")], 80);
+        assert!(rows.len() < MAX_LINE / 60);
+        let next = rows.last().unwrap();
+        assert_eq!((next.spans[1].text.as_str(), next.source), ("next", huge.len() + 13));
     }
 
     #[test]

@@ -116,14 +116,18 @@ fn of_tool(
     let (mark, mark_role) = mark(tool, fold);
     // A command of the user's is told by its sign, and not by its colour alone.
     let sign = if tool.origin == ToolCallOrigin::User { "! " } else { "" };
-    let name = format!("{:NAME$} ", format!("{sign}{}", harmless(&tool.name)));
+    let called = truncate(&harmless(&tool.name), width);
+    let name = format!("{:NAME$} ", format!("{sign}{called}"));
     let name_role =
         if tool.state == ToolCallState::Failed { StyleRole::Error } else { StyleRole::Tool };
     let mut left = vec![span(format!("{indent}{mark} "), mark_role), span(name, name_role)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
     let mut runs = Vec::new();
     let column = spans_width(&left[..1]) + paint::width(sign);
-    SourceRun::push_text(&mut runs, &tool.name, column, 0);
+    let called = called.trim_end_matches('…');
+    if tool.name.starts_with(called) {
+        SourceRun::push_text(&mut runs, called, column, 0);
+    }
     let title = truncate(&harmless(&tool.title), room);
     // If characters were escaped, columns no longer match bytes, so there are no runs.
     let shown = title.trim_end_matches('…');

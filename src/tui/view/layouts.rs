@@ -213,7 +213,7 @@ impl ViewLayouts {
         let (block, fold) = (u64::MAX - id.0, PaneFold::Open);
         let key = LayoutKey { owner: 0, block, revision, width, fold };
         let highlighter = &self.highlighter;
-        self.kept.get(key, highlighter, || layout::markdown::render(text, width, highlighter))
+        self.kept.get(key, highlighter, || blocks::bounded_markdown(text, width, highlighter, ""))
     }
 
     /// The rows of one line of a long text.
@@ -286,6 +286,7 @@ impl ViewLayouts {
     pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[StyledLine] {
         if let BlockBody::Assistant(prose) = &block.body
             && prose.state == TextState::Streaming
+            && prose.text.len() <= layout::markdown::MAX_MARKDOWN
         {
             let id = (self.agent.0, block.id.0);
             return self.kept.streaming(id, &prose.text, width, &self.highlighter);
@@ -293,6 +294,7 @@ impl ViewLayouts {
         if let BlockBody::Thinking(thinking) = &block.body
             && thinking.state == TextState::Streaming
             && fold == PaneFold::Open
+            && thinking.text.len() <= layout::markdown::MAX_MARKDOWN
         {
             let id = (self.agent, block.id);
             let continues = self.thought.as_ref().is_some_and(|(of, _)| *of == id);

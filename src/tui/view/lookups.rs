@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::domain::sanitize::sanitize_line;
 use crate::domain::{ToolKind, pluralise};
 use crate::tools::kind_of;
 use crate::tui::app::conversation::block::{
@@ -12,6 +11,7 @@ use crate::tui::app::conversation::block::{
 use crate::tui::app::conversation::status::clock;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
+use super::blocks::harmless;
 use super::paint::{self, span, spans_width, truncate};
 use super::pane_head::PaneHead;
 
@@ -96,7 +96,7 @@ fn names<'a>(calls: impl Iterator<Item = &'a ToolCallBlock>, room: u16) -> Optio
         if !seen.insert(name) {
             continue;
         }
-        let name = truncate(&sanitize_line(name), NAME);
+        let name = truncate(&harmless(name), NAME);
         let gap = if text.is_empty() { "  " } else { ", " };
         // Room for the sign that says that there are more.
         if paint::width(&text) + paint::width(gap) + paint::width(&name) + 3 > room {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::domain::sanitize::sanitize_line;
 use crate::domain::{PlanItem, TodoStatus, task_numbers};
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
 
+use super::blocks::harmless;
 use super::paint::{self, line, span, spans_width};
 
 /// How many tasks are named that another one waits for, where there is little room.
@@ -68,7 +68,7 @@ pub fn wrapped(item: &PlanItem<'_>, width: u16) -> Vec<StyledLine> {
 pub fn notes(item: &PlanItem<'_>) -> String {
     let blockers = item.blockers();
     let after = (!blockers.is_empty()).then(|| format!("after {}", task_numbers(&blockers)));
-    let owner = item.task.and_then(|task| task.owner.as_deref()).map(sanitize_line);
+    let owner = item.task.and_then(|task| task.owner.as_deref()).map(harmless);
     let owner = owner.map(|owner| format!("by {owner}"));
     let notes: Vec<String> = after.into_iter().chain(owner).collect();
     notes.join(" · ")
@@ -76,7 +76,7 @@ pub fn notes(item: &PlanItem<'_>) -> String {
 
 /// What a row says, with the number of a task.
 pub fn text(item: &PlanItem<'_>) -> String {
-    let text = sanitize_line(item.text);
+    let text = harmless(item.text);
     match item.task {
         None => text,
         Some(task) => format!("{} {text}", task.id),

@@ -14,6 +14,7 @@ use crate::tui::app::geometry::{CellRect, SidePanelGeometry};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
+use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width};
 use super::plan;
 
@@ -178,10 +179,7 @@ fn jobs(model: &ScreenModel) -> Vec<PanelRow> {
     let mut rows = vec![heading("Running", Vec::new(), opens.clone())];
     rows.extend(jobs.iter().map(|job| PanelRow {
         opens: opens.clone(),
-        left: vec![
-            span("◐ ", StyleRole::Warning),
-            span(sanitize_line(&job.command), StyleRole::Text),
-        ],
+        left: vec![span("◐ ", StyleRole::Warning), span(harmless(&job.command), StyleRole::Text)],
         ..PanelRow::default()
     }));
     rows

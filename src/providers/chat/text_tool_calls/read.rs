@@ -64,7 +64,7 @@ impl From<LenientJsonError> for CallParseStop {
     fn from(flaw: LenientJsonError) -> Self {
         match flaw {
             LenientJsonError::Truncated => Self::Cut,
-            LenientJsonError::Syntax(_) => Self::Broken,
+            LenientJsonError::TooManyValues | LenientJsonError::Syntax(_) => Self::Broken,
         }
     }
 }

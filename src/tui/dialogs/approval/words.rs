@@ -16,6 +16,7 @@ use crate::permissions::{domain_in, is_on_definition};
 use crate::tools;
 use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::app::settings::ScreenSettings;
+use crate::tui::view::blocks::harmless;
 
 use super::offers::{OfferedAnswer, SessionScope};
 use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot};
@@ -33,7 +34,7 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
         }
         (ApprovalKind::RepeatedCall, true) => return "Run this command again?".to_owned(),
         (ApprovalKind::RepeatedCall, false) => {
-            return format!("Use {} again?", sanitize_line(&request.tool));
+            return format!("Use {} again?", harmless(&request.tool));
         }
         (ApprovalKind::Budget, _) => return "Continue over budget?".to_owned(),
         (ApprovalKind::Permission, _) => {}
@@ -55,7 +56,7 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
         (None, ToolKind::Delete) => "Delete this?".to_owned(),
         (None, ToolKind::Move) => "Move this?".to_owned(),
         (None, ToolKind::Execute | ToolKind::Think | ToolKind::Other) => {
-            format!("Use {}?", sanitize_line(&request.tool))
+            format!("Use {}?", harmless(&request.tool))
         }
     }
 }
@@ -114,7 +115,7 @@ pub(super) fn facts(request: &ApprovalRequest) -> Option<String> {
 pub(super) fn description(request: &ApprovalRequest) -> Option<String> {
     request.command()?;
     let text = request.input.get("description")?.as_str()?;
-    let text = sanitize_line(text.trim());
+    let text = harmless(text.trim());
     (!text.is_empty()).then_some(text)
 }
 
@@ -129,8 +130,8 @@ pub(super) fn waiting_row(request: &ApprovalRequest, settings: &ScreenSettings) 
             let (added, removed) = line_counts(request);
             format!("{path}  +{added} -{removed}")
         }
-        (None, Some(command)) => format!("$ {}", sanitize_line(command.trim())),
-        (None, None) => sanitize_line(&request.tool),
+        (None, Some(command)) => format!("$ {}", harmless(command.trim())),
+        (None, None) => harmless(&request.tool),
     }
 }
 

@@ -29,7 +29,11 @@ use self::events::parser;
 use self::math::MaskedFormulas;
 use super::{BlockLayout, SyntaxHighlighter};
 
-/// Lays out a whole text at once.
+/// The longest text that is laid out as Markdown, in bytes. Its lines take up to some hundred times as much
+/// memory, and have to fit into what `cache` keeps, or each frame would lay them out again.
+pub const MAX_MARKDOWN: usize = 128 * 1024;
+
+/// Lays out a whole text at once. The caller bounds it, by [`MAX_MARKDOWN`].
 pub fn render(text: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
     let masked = MaskedFormulas::of(text);
     let events = masked.restore(parser(masked.text()).into_offset_iter());
