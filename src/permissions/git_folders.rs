@@ -1,5 +1,6 @@
-//! Which folders are git's own, whatever they are called: a bare repository, the folder that a `.git`
-//! file names, what a linked working tree has in its repository. They are protected as `.git` is.
+//! Which folders are git's own, whatever they are called: a bare repository, the folder that a
+//! `.git` file names, what a linked working tree has in its repository. They are protected as
+//! `.git` is.
 //!
 //! A folder counts as soon as it has the entries that git itself requires. What they contain is not
 //! looked at: a repository that git rejects today may be valid after the next change.
@@ -9,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// The start of a `.git` file (gitrepository-layout(5)).
 const GITDIR: &str = "gitdir: ";
 
-/// Whether a folder has what git requires of one of its own (`is_git_directory` in git's setup.c): a
-/// `HEAD`, and objects and refs, which another repository may have for it. A folder with a `.git` that
-/// git prefers to it is a working tree instead. `has` says whether something exists at a path.
+/// Whether a folder has what git requires of one of its own (`is_git_directory` in git's setup.c):
+/// a `HEAD`, and objects and refs, which another repository may have for it. A folder with a `.git`
+/// that git prefers to it is a working tree instead. `has` says whether something exists at a path.
 pub(super) fn is_git_folder(folder: &Path, has: &mut impl FnMut(&Path) -> bool) -> bool {
     let mut has_entry = |name: &str| has(&folder.join(name));
     has_entry("HEAD")
@@ -19,8 +20,8 @@ pub(super) fn is_git_folder(folder: &Path, has: &mut impl FnMut(&Path) -> bool) 
         && !is_working_tree(folder, has)
 }
 
-/// Whether a path is a folder of git's own or lies in one that begins at `top` or below. A working tree
-/// in a bare repository is not the repository's.
+/// Whether a path is a folder of git's own or lies in one that begins at `top` or below. A working
+/// tree in a bare repository is not the repository's.
 pub(super) fn is_in_git_folder(
     path: &Path,
     top: &Path,
@@ -41,8 +42,8 @@ pub(super) fn named_by_commondir(folder: &Path, text: &str) -> PathBuf {
     folder.join(text.trim_end_matches(['\n', '\r']))
 }
 
-/// Whether git finds a `.git` here. It passes over a folder of that name without a `HEAD`, but not over
-/// a file.
+/// Whether git finds a `.git` here. It passes over a folder of that name without a `HEAD`, but not
+/// over a file.
 fn is_working_tree(folder: &Path, has: &mut impl FnMut(&Path) -> bool) -> bool {
     let git = folder.join(".git");
     has(&git.join("HEAD")) || has(&git) && !has(&git.join("."))

@@ -1,6 +1,6 @@
-//! Finds what a `.git` file and git's configuration name in place of `.git` and its files: git's own
-//! folder, a folder of hooks, attributes, and configuration that is included. Such places are protected
-//! as those of `.git` are.
+//! Finds what a `.git` file and git's configuration name in place of `.git` and its files: git's
+//! own folder, a folder of hooks, attributes, and configuration that is included. Such places are
+//! protected as those of `.git` are.
 //!
 //! They are looked up once, and what cannot be read names nothing: this protects files that would
 //! otherwise be the project's own, and takes no protection from any.
@@ -18,10 +18,10 @@ const MAX_BYTES: u64 = 256 << 10;
 /// The most configuration files that are read, included ones too.
 const MAX_FILES: usize = 32;
 
-/// The files and folders that a `.git` file and git's configuration name in place of `.git` and of those
-/// in it: where git keeps its data, the folder of hooks, and configuration that is included. Each with
-/// what it stands for. `root` is the top of a working tree; the configuration of the repository and of
-/// the user are read.
+/// The files and folders that a `.git` file and git's configuration name in place of `.git` and of
+/// those in it: where git keeps its data, the folder of hooks, and configuration that is included.
+/// Each with what it stands for. `root` is the top of a working tree; the configuration of the
+/// repository and of the user are read.
 pub(super) fn named_places(root: &Path, home: Option<&Path>) -> Vec<(&'static str, PathBuf)> {
     let git = git_folder(root);
     let common = text(&git.join("commondir"));

@@ -1,8 +1,8 @@
 //! Finds the protected places in a sandbox's folder: those that exist stay unchanged, and those
 //! that do not exist cannot be created.
 //!
-//! git's own folders are among them, whatever they are called: those that look like one, those that a
-//! `.git` file names, and those that another one of them names as the common folder.
+//! git's own folders are among them, whatever they are called: those that look like one, those that
+//! a `.git` file names, and those that another one of them names as the common folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

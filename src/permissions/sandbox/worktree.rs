@@ -1,12 +1,14 @@
 //! A linked git worktree: a folder whose `.git` is a file that names a folder of the main
 //! repository, elsewhere.
 //!
-//! Commands may commit there, so what a commit writes can be changed: the worktree's own folder of
-//! the repository, and the objects, branches and logs that all worktrees share. What git takes
-//! instructions from (hooks, the configuration, which repository this is) stays unchanged. In a
-//! folder that is the main repository itself this would not be enough: whoever can make its `.git`
-//! invalid makes git look for a repository in the folder instead. No link may be where git writes,
-//! because git follows links, also to the outside.
+//! Commands may commit there, where the worktree is the sandbox's folder, or is in it together with
+//! a repository that has another name than `.git`. So what a commit writes can be changed: the
+//! worktree's own folder of the repository, and the objects, branches and logs that all worktrees
+//! share. What git takes instructions from (hooks, the configuration, which repository this is)
+//! stays unchanged. In a folder that is the main repository itself this would not be enough: whoever
+//! can make its `.git` invalid makes git look for a repository in the folder instead, and a
+//! `commondir` that is kept free by an empty file is an error to git. No link may be where git
+//! writes, because git follows links, also to the outside.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
