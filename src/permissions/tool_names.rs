@@ -4,10 +4,11 @@
 //! to be the same.
 
 /// The tools that a rule may name in any case and with `-` and `_` in the name, as models may.
-pub(super) const OWN_TOOLS: [&str; 26] = [
+pub(super) const OWN_TOOLS: [&str; 27] = [
     "Agent",
     "AskUser",
     "Bash",
+    "BashInput",
     "BashOutput",
     "Call",
     "Edit",

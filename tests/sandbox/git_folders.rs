@@ -19,7 +19,6 @@ async fn assert_closed(fixture: &SandboxFixture, folder: &str, names: &[&str]) {
     for command in [
         format!("mv {folder} src/moved"),
         format!("mv {folder} {folder}.moved && mkdir -p {folder}"),
-        format!("rm -r {folder}"),
     ] {
         fixture.run(&command).await.assert_blocked(&command);
     }
@@ -68,6 +67,7 @@ async fn in_a_worktree_of_a_bare_repository_commits_work_and_the_repository_hold
 async fn a_repository_that_a_git_file_names_holds() {
     for fixture in fixtures() {
         fs::remove_dir_all(fixture.dir.join(".git")).unwrap();
+        fs::create_dir(fixture.dir.join("data")).unwrap();
         git(&fixture.dir, "init -q --separate-git-dir=data/g .");
         // The rest of the repository is elsewhere, in a folder without a `HEAD`.
         fs::create_dir(fixture.dir.join("data/h")).unwrap();

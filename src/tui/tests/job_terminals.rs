@@ -85,7 +85,7 @@ fn the_screen_of_the_terminal_is_in_the_pane_and_over_the_page() {
         let scene = scene.shows("# Notes").shows("ctrl+] gives the keys back");
         scene.shows("ctrl+] give back (twice: send)").hides("Terminal of job 3");
     }
-    taken_over(30, 6).shows("# Notes").shows("give back");
+    taken_over(30, 6).shows("# Notes").shows("gives the keys back");
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn the_key_that_gives_back_is_sent_by_pressing_it_twice() {
 
 #[test]
 fn a_key_of_the_users_gives_back_and_a_sequence_cannot() {
-    let own = "[jobs]\ngive-back = \"f12\"\n";
+    let own = "[jobs]\ngive-back = \"alt+z\"\n";
     let scene = taken_over(80, 24).keys(KeyPreset::Default, own);
-    let scene = scene.key("ctrl+]").shows("f12 gives the keys back").key("f12");
+    let scene = scene.key("ctrl+]").shows("alt+z gives the keys back").key("alt+z");
     scene.hides("has your keys");
     for own in ["[jobs]\ngive-back = \"z x\"\n", "[jobs]\ngive-back = []\n"] {
         let scene = taken_over(80, 24).keys(KeyPreset::Default, own);

@@ -138,9 +138,13 @@ impl Keymap {
 
     /// The key to show for an action, or the action's name in parentheses if it has no key.
     pub fn key<A: KeyAction>(&self, action: A) -> String {
-        let key = self.row(action).and_then(|row| row.sent().first());
         let name = || format!("({}.{})", A::CONTEXT.name(), name(action));
-        key.map_or_else(name, KeySequence::to_string)
+        self.bound(action).map_or_else(name, KeySequence::to_string)
+    }
+
+    /// The keys that stand for an action on this terminal; `None` if it has none.
+    pub fn bound<A: KeyAction>(&self, action: A) -> Option<&KeySequence> {
+        self.row(action).and_then(|row| row.sent().first())
     }
 
     /// The hints of a context for the last line: key and word.

@@ -146,7 +146,7 @@ pub(super) fn give_back_key(keys: &Keymap) -> String {
 
 /// The key of the user's or of slug's that is pressed alone; `None` where each is a sequence.
 fn bound_key(keys: &Keymap) -> Option<String> {
-    Some(keys.key(JobsKey::GiveBack)).filter(|key| !key.is_empty() && !key.contains(' '))
+    keys.bound(JobsKey::GiveBack).map(ToString::to_string).filter(|key| !key.contains(' '))
 }
 
 /// The key as the program knows it; `None` for keys that terminals do not have.
