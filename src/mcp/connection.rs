@@ -2,8 +2,8 @@
 //!
 //! Every wait has a limit, every list and text a bound, and a call that is given up is cancelled on the
 //! server. All that a server says comes in here, and the secrets that slug knows are taken out of it
-//! before anything else reads or cuts it (`heard`). What the library cannot read as the type that the protocol wants arrives as plain JSON and
-//! is read leniently (`lists`, `call_result`).
+//! before anything else reads or cuts it (`heard`). What the library cannot read as the type that the
+//! protocol wants arrives as plain JSON and is read leniently (`lists`, `call_result`).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

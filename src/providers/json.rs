@@ -8,9 +8,9 @@
 //! Messages it is 820, 620 and 290 MB/s.
 //!
 //! What serde_json accepts is read with the same result, which a test holds; the limit to nesting
-//! is the same too. A text of very many values is not read. Beyond JSON it accepts control characters, and lone surrogates, which become
-//! U+FFFD: no response should fail because of those. Keys are compared as written, because no server
-//! escapes them.
+//! is the same too. A text of very many values is not read. Beyond JSON it accepts control characters,
+//! and lone surrogates, which become U+FFFD: no response should fail because of those. Keys are compared
+//! as written, because no server escapes them.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -14,6 +14,7 @@ pub mod highlight;
 mod language_detection;
 mod link;
 pub mod markdown;
+pub mod one_line;
 pub mod pager_lines;
 pub mod plain;
 mod runs;

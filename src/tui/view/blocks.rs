@@ -4,9 +4,6 @@
 //! However long a text is, what is laid out of it is bounded. What is copied, searched, exported and
 //! shown in the pager is the whole text.
 
-use std::borrow::Cow;
-
-use crate::domain::sanitize::sanitize_line;
 use crate::domain::{NoticeLevel, grouped};
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::conversation::block::{
@@ -15,6 +12,8 @@ use crate::tui::app::conversation::block::{
 };
 use crate::tui::app::conversation::source;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
+use crate::tui::layout::one_line::beginning;
+pub use crate::tui::layout::one_line::harmless;
 use crate::tui::layout::wrap::PROSE_WIDTH;
 use crate::tui::layout::{
     BlockLayout, HighlightState, StyleRole, StyledLine, SyntaxHighlighter, diff, markdown, plain,
@@ -31,8 +30,6 @@ const WHOLE: BlockExcerptLimits = BlockExcerptLimits { head: 200, tail: 200, byt
 /// How much is shown, as plain text, of Markdown that is too long.
 const LONG_MARKDOWN: BlockExcerptLimits =
     BlockExcerptLimits { head: 1000, tail: 1000, bytes: 64 * 1024 };
-/// The most bytes that are laid out of a text on one line, such as a title or a question.
-const MAX_LINE: usize = 8 * 1024;
 /// How much is shown of a long message of the user.
 const MESSAGE: BlockExcerptLimits = BlockExcerptLimits { head: 6, tail: 3, bytes: 512 };
 /// Lines shown of output while the command runs.
@@ -208,19 +205,6 @@ pub fn bounded_markdown(
     }
     let lay = |part: &str| plain::render(part, StyleRole::Text, width.min(PROSE_WIDTH));
     fixed(cut(text, LONG_MARKDOWN, view_key, lay))
-}
-
-/// A text on one line, harmless for a terminal; no more than the beginning of a very long one.
-pub fn harmless(text: &str) -> String {
-    sanitize_line(&beginning(text))
-}
-
-/// The beginning of a text that is shown on a line.
-fn beginning(text: &str) -> Cow<'_, str> {
-    match text.get(..text.floor_char_boundary(MAX_LINE)) {
-        Some(start) if start.len() < text.len() => format!("{start}…").into(),
-        Some(_) | None => text.into(),
-    }
 }
 
 fn prose_role(state: TextState, role: StyleRole) -> StyleRole {
@@ -436,6 +420,7 @@ fn fixed(lines: Vec<StyledLine>) -> BlockLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::layout::one_line::MAX_LINE;
 
     #[test]
     fn streamed_thinking_equals_a_fresh_layout() {
@@ -569,19 +554,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_laid_out_up_to_its_limit() {
-        for (text, length) in [("ä".repeat(MAX_LINE), MAX_LINE + 3), ("ok".into(), 2)] {
-            assert_eq!(harmless(&text).len(), length);
-        }
+    fn a_step_is_laid_out_up_to_its_limit() {
         let huge = "step ".repeat(1 << 20);
         let rows = plan(&[("pending", &huge), ("pending", "next")], 80);
         assert!(rows.len() < MAX_LINE / 60);
         let next = rows.last().unwrap();
         assert_eq!((next.spans[1].text.as_str(), next.source), ("next", huge.len() + 13));
-    }
-
-    #[test]
-    fn nothing_in_a_text_reaches_the_terminal_raw() {
-        assert_eq!(harmless("a\x1b[31m\u{202e}\t\n"), "a␛[31m‹U+202E›    ␊");
     }
 }

@@ -9,9 +9,9 @@ use crate::tui::app::conversation::block::{
     PaneFold, ToolCallBlock, ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::conversation::status::clock;
+use crate::tui::layout::one_line::harmless;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
-use super::blocks::harmless;
 use super::paint::{self, span, spans_width, truncate};
 use super::pane_head::PaneHead;
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::domain::{PlanItem, TodoStatus, task_numbers};
+use crate::tui::layout::one_line::harmless;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
 
-use super::blocks::harmless;
 use super::paint::{self, line, span, spans_width};
 
 /// How many tasks are named that another one waits for, where there is little room.

@@ -12,9 +12,9 @@ use crate::session::ChangedLines;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::{CellRect, SidePanelGeometry};
 use crate::tui::dialogs::reading::status_page;
+use crate::tui::layout::one_line::harmless;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
-use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width};
 use super::plan;
 

@@ -16,7 +16,7 @@ use crate::permissions::{domain_in, is_on_definition};
 use crate::tools;
 use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::view::blocks::harmless;
+use crate::tui::layout::one_line::harmless;
 
 use super::offers::{OfferedAnswer, SessionScope};
 use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot};
