@@ -116,6 +116,6 @@ pub use rule_request::{RuleChangeError, RuleReply, RuleRequest, RuleTestError};
 pub use rules::accesses_of;
 pub use run::CANCELLED_TOOL_GRACE;
 pub use sandbox_in_force::SandboxInForce;
-pub use setup::{AgentParent, AgentSetup, ModelPin};
+pub use setup::{AgentParent, AgentSetup, ModelPin, UnnamedModel};
 pub use single::run_call;
 pub use tool_gate::Interactivity;

@@ -18,7 +18,7 @@ use super::agent_loop::Agent;
 use super::blocking::blocking;
 use super::provider_set::AgentProvider;
 use super::random_fraction::random_fraction;
-use super::setup::ModelPin;
+use super::setup::{ModelPin, UnnamedModel};
 use super::tool_gate::Interactivity;
 use crate::domain::{
     ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens, nearest,
@@ -450,10 +450,10 @@ impl Agent {
             let of_session = self.session.conversation.model.clone();
             let known = &self.models.known;
             let offered = known.iter().find(|known| Some(&known.id) == of_session.as_ref());
-            match (offered, known.as_slice(), self.setup.interactivity) {
+            match (offered, known.as_slice(), self.setup.unnamed_model) {
                 (Some(model), _, _) | (None, [model], _) => self.model = Some(model.id.clone()),
                 (None, [], _) => self.tell_fault(ProviderFault::NoModels),
-                (None, [first, ..], Interactivity::Headless) => {
+                (None, [first, ..], UnnamedModel::TakeFirst) => {
                     let first = first.id.clone();
                     let text = format!(
                         "The server offers several models; slug uses {first}. Choose another \
@@ -462,7 +462,7 @@ impl Agent {
                     self.events.notice(NoticeLevel::Info, text);
                     self.model = Some(first);
                 }
-                (None, [_, ..], Interactivity::Interactive) => {
+                (None, [_, ..], UnnamedModel::Ask) => {
                     let (provider, models) = (self.current_provider().name.clone(), known.clone());
                     self.events.send(AgentEvent::ModelNeeded { provider, models });
                 }

@@ -38,6 +38,25 @@ pub enum ModelPin {
     Default,
 }
 
+/// What an agent does when no model is named and the server offers several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnnamedModel {
+    /// It asks the user.
+    Ask,
+    /// It takes the first, and says so.
+    TakeFirst,
+}
+
+impl UnnamedModel {
+    /// What suits a run with or without a user.
+    pub fn of(interactivity: Interactivity) -> Self {
+        match interactivity {
+            Interactivity::Interactive => Self::Ask,
+            Interactivity::Headless => Self::TakeFirst,
+        }
+    }
+}
+
 /// The agent that has started another one, as far as the other one shares it.
 #[derive(Clone)]
 pub struct AgentParent {
@@ -105,6 +124,8 @@ pub struct AgentSetup {
     pub mode: PermissionMode,
     /// Whether a user can answer questions.
     pub interactivity: Interactivity,
+    /// What is done where no model is named.
+    pub unnamed_model: UnnamedModel,
     /// The logs of all sessions.
     pub store: SessionStore,
     /// Contents of files, images and long outputs, by hash.

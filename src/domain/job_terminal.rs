@@ -127,7 +127,7 @@ pub struct HeldModifiers {
     pub control: bool,
 }
 
-/// A key of a terminal.
+/// What a keyboard has, without the modifiers that are held.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

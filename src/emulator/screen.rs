@@ -60,7 +60,7 @@ impl TerminalEmulator {
             ..Config::default()
         };
         Self {
-            terminal: Term::new(config, &Cells(size.clamped()), replies.clone()),
+            terminal: Term::new(config, &ScreenCells(size.clamped()), replies.clone()),
             parser: Processor::new(),
             strings: StringFilter::default(),
             replies,
@@ -91,11 +91,11 @@ impl TerminalEmulator {
 
     /// Changes the size; lines that get wider or narrower are wrapped anew.
     pub fn resize(&mut self, size: TerminalSize) {
-        self.terminal.resize(Cells(size.clamped()));
+        self.terminal.resize(ScreenCells(size.clamped()));
         self.keep_scrolled();
     }
 
-    /// The size.
+    /// Columns and rows, as the program was told last.
     pub fn size(&self) -> TerminalSize {
         let cells = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let columns = cells(self.terminal.columns());
@@ -302,9 +302,9 @@ fn named(name: NamedColor) -> Option<u8> {
 }
 
 /// A size as the emulator asks for it.
-struct Cells(TerminalSize);
+struct ScreenCells(TerminalSize);
 
-impl Dimensions for Cells {
+impl Dimensions for ScreenCells {
     fn total_lines(&self) -> usize {
         self.screen_lines()
     }

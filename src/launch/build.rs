@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::Context;
 use chrono::Local;
 
-use crate::agent::{AgentProvider, AgentProviderSet, AgentSetup, Interactivity, ModelPin};
+use crate::agent::{
+    AgentProvider, AgentProviderSet, AgentSetup, Interactivity, ModelPin, UnnamedModel,
+};
 use crate::catalogue::CatalogueCache;
 use crate::cli::{Cli, DemoChoice};
 use crate::commands::CommandRegistry;
@@ -234,6 +236,7 @@ pub(super) fn parts(
         scratch: ScratchRoot::system(),
         mode: config.mode.value,
         interactivity,
+        unnamed_model: UnnamedModel::of(interactivity),
         blobs: store.blobs().clone(),
         store,
         home: run_context.home.root().to_owned(),

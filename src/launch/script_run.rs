@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::bail;
 use async_trait::async_trait;
 
-use crate::agent::{self, AgentEventReceiver, AgentHandle, InitialSession, Interactivity};
+use crate::agent::{
+    self, AgentEventReceiver, AgentHandle, InitialSession, Interactivity, UnnamedModel,
+};
 use crate::cli::{Cli, CliExitStatus};
 use crate::config::ResolvedConfig;
 use crate::domain::PermissionMode;
@@ -109,6 +111,8 @@ impl CheckedRun {
         let RunParts { mut setup, processes, servers, .. } =
             build::parts(run_context, &config, project, participants, &redactor)?;
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
+        // A script answers questions, and has no list to choose a model from.
+        setup.unnamed_model = UnnamedModel::TakeFirst;
         let opening = start(cli, run_context)?;
         let facts = RunFacts {
             version: env!("CARGO_PKG_VERSION"),

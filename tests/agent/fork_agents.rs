@@ -27,16 +27,22 @@ async fn wait_for_state(agent: &mut TestAgent, state: SubagentState) -> Subagent
     *summary
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_fork_sends_its_parents_bytes_and_one_message_more() {
-    let server = ModelServer::start();
-    let fixture = fixture(&server);
+/// An agent with instructions that has read the file `a`.
+pub async fn has_read_a_file(fixture: &AgentFixture, server: &ModelServer) -> TestAgent {
     fixture.put("SLUG.md", "Be brief.");
     fixture.put("a", "the text of a\n");
     let mut agent = fixture.open(InitialSession::New).await;
     server.reply(ServerReply::calls("", &[("r", "Read", json!({"file_path": "a"}))]));
     server.reply(ServerReply::text("It is read."));
     agent.turn("read a").await;
+    agent
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_sends_its_parents_bytes_and_one_message_more() {
+    let server = ModelServer::start();
+    let fixture = fixture(&server);
+    let mut agent = has_read_a_file(&fixture, &server).await;
     server.reply(ServerReply::text("The fork's report."));
     server.reply(ServerReply::text("I have read it."));
     fork(&agent, "now look at b").await;

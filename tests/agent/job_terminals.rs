@@ -1,28 +1,16 @@
 //! Jobs on a terminal, as a model starts them, looks at them and types into them, and as the user does.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
+use slug_code::agent::{AgentCommand, AgentEvent};
 use slug_code::domain::{
     ApprovalAnswer, FollowedJobs, FollowedOutput, JobId, PermissionMode, TerminalFrame,
     TerminalInput, TerminalKeyPress, TerminalSize, ToolStatus,
 };
-use slug_code::platform::environment::EnvironmentRules;
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{bash, calls, words};
+use super::job_tools::{fixture, open};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
-use crate::support::process_host::process_host;
-
-fn fixture(mode: PermissionMode) -> AgentFixture {
-    let host = process_host(std::env::vars_os(), &EnvironmentRules::default());
-    AgentFixture { sandbox: Some(Arc::new(host)), ..AgentFixture::in_mode(mode) }
-}
-
-async fn open(fixture: &AgentFixture) -> TestAgent {
-    fixture.open_setup(fixture.setup(Vec::new()), InitialSession::New).await
-}
 
 /// Runs a turn with one call that is not asked about, and returns its result.
 async fn call(

@@ -13,12 +13,13 @@ use super::fakes::{calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 use crate::support::process_host::process_host;
 
-fn fixture(mode: PermissionMode) -> AgentFixture {
+/// Agents whose commands run on this machine.
+pub fn fixture(mode: PermissionMode) -> AgentFixture {
     let host = process_host(std::env::vars_os(), &EnvironmentRules::default());
     AgentFixture { sandbox: Some(Arc::new(host)), ..AgentFixture::in_mode(mode) }
 }
 
-async fn open(fixture: &AgentFixture) -> TestAgent {
+pub async fn open(fixture: &AgentFixture) -> TestAgent {
     fixture.open_setup(fixture.setup(Vec::new()), InitialSession::New).await
 }
 

@@ -11,6 +11,7 @@ use slug_code::domain::{
 };
 use slug_code::session::{LogEntry, RewindScope, TurnOutcome};
 
+use super::fork_agents::has_read_a_file;
 use super::prefix::chat;
 use super::test_agent::{AgentFixture, TestAgent, turn_end};
 use crate::support::model_server::{ModelServer, RecordedRequest, ServerReply, result_of};
@@ -96,12 +97,7 @@ fn text_of(request: &RecordedRequest) -> String {
 async fn both_sides_of_a_race_are_sent_the_same_bytes_but_for_the_model() {
     let server = ModelServer::start();
     let fixture = AgentFixture { provider: Some(chat(&server)), ..AgentFixture::new() };
-    fixture.put("SLUG.md", "Be brief.");
-    fixture.put("a", "the text of a\n");
-    let mut agent = fixture.open(InitialSession::New).await;
-    server.reply(ServerReply::calls("", &[("r", "Read", json!({"file_path": "a"}))]));
-    server.reply(ServerReply::text("It is read."));
-    agent.turn("read a").await;
+    let mut agent = has_read_a_file(&fixture, &server).await;
     let before = server.chat_requests().last().unwrap().raw.clone();
     server.reply(ServerReply::text("An answer."));
     server.reply(ServerReply::text("An answer."));

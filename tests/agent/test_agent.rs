@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slug_code::agent::{
     AddressedEvent, AgentCommand, AgentEvent, AgentEventReceiver, AgentHandle, AgentProvider,
-    AgentProviderSet, AgentSetup, InitialSession, Interactivity, ModelPin, SandboxInForce, spawn,
+    AgentProviderSet, AgentSetup, InitialSession, Interactivity, ModelPin, SandboxInForce,
+    UnnamedModel, spawn,
 };
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
@@ -203,6 +204,7 @@ impl AgentFixture {
             scratch: ScratchRoot::in_folder(self._folders.path().to_owned()),
             mode: self.mode,
             interactivity: self.interactivity,
+            unnamed_model: UnnamedModel::of(self.interactivity),
             blobs: self.store.blobs().clone(),
             store: self.store.clone(),
             home: self.home.clone(),

@@ -4,7 +4,7 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{AgentId, CallId, CallInput, ContextWindow, EntryId, JobEnd, JobInfo, Message};
+use crate::domain::{CallId, CallInput, ContextWindow, EntryId, JobEnd, JobInfo, Message, testing};
 use crate::session::TurnEnd;
 
 fn recorded(entry: LogEntry) -> AgentEvent {
@@ -286,21 +286,7 @@ fn a_run_whose_time_is_up_exits_with_three_unless_it_answered() {
 }
 
 fn an_agent(state: SubagentState, tool_calls: u32) -> SubagentSummary {
-    SubagentSummary {
-        agent: AgentId(7),
-        call: CallId::new("c1"),
-        session: None,
-        kind: "explore".into(),
-        task: "find the callers".into(),
-        model: None,
-        state,
-        in_background: false,
-        tool_calls,
-        refused_calls: 0,
-        tokens: 900,
-        cost: None,
-        elapsed_ms: 1_500,
-    }
+    SubagentSummary { tool_calls, tokens: 900, elapsed_ms: 1_500, ..testing::subagent(state) }
 }
 
 #[test]

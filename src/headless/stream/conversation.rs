@@ -12,8 +12,8 @@ use crate::agent::{
 };
 use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallInput, ModelName,
-    NoticeLevel, PermissionMode, QuestionAnswer, QuestionRequest, ToolCall, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallInput, NoticeLevel,
+    PermissionMode, QuestionAnswer, QuestionRequest, ToolCall, UserInput,
 };
 use crate::session::{LogEntry, LogRecord};
 
@@ -467,16 +467,6 @@ impl ScriptConversation {
                 true => self.lines([OutputLine::Mode { mode: *mode }]),
                 false => Vec::new(),
             };
-        } else if let AgentEvent::ModelNeeded { provider, models } = event
-            && let Some(first) = models.first()
-        {
-            let text = format!(
-                "The server offers several models; slug uses {}. Choose another with --model.",
-                first.id
-            );
-            let model = ModelName::new(provider.as_str(), first.id.as_str());
-            let complaint = ConversationStep::Complain(text);
-            return vec![complaint, self.command(AgentCommand::UseModel(model))];
         } else if let AgentEvent::ResponseDropped { reason, .. } = event {
             self.streamed.clear();
             return self.lines([OutputLine::Dropped { reason: reason.clone() }]);

@@ -175,9 +175,9 @@ mod tests {
     use super::*;
 
     /// A project with a repository, and the reason that stands against a rule there.
-    struct Project(tempfile::TempDir);
+    struct ProjectFolder(tempfile::TempDir);
 
-    impl Project {
+    impl ProjectFolder {
         fn new(config: &str) -> Self {
             let project = Self(tempfile::tempdir().unwrap());
             project.repository(".git", config);
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn the_own_hooks_and_filters_are_covered() {
-        let project = Project::new("[filter \"x\"]\n\tclean = ./tool\n");
+        let project = ProjectFolder::new("[filter \"x\"]\n\tclean = ./tool\n");
         project.write(".git/hooks/pre-commit", "");
         project.stands_against_changes(None);
     }
 
     #[test]
     fn a_nested_repository_that_could_run_something_is_asked_about_wherever_it_is() {
-        let project = Project::new("");
+        let project = ProjectFolder::new("");
         project.repository("a/b/.git", "[core]\n\tbare = false\n");
         project.stands_against_changes(None);
         project.repository("node_modules/x/.git", FSMONITOR);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_submodule_as_git_makes_it_is_covered_until_it_could_run_something() {
-        let project = Project::new("");
+        let project = ProjectFolder::new("");
         project.repository(".git/modules/m", "[core]\n\tworktree = ../../../m\n");
         project.write("m/.git", "gitdir: ../.git/modules/m\n");
         project.stands_against_changes(None);
@@ -264,7 +264,7 @@ mod tests {
             "[branch \"a\"]\n\tremote = ./vendor/evil\n",
             "[url \"./vendor/evil\"]\n\tinsteadOf = https://example.org/x\n",
         ] {
-            let project = Project::new(line);
+            let project = ProjectFolder::new(line);
             project.stands_against_changes(None);
             project.repository("vendor/evil", "[core]\n\tbare = true\n");
             project.stands_against_changes(None);
@@ -272,7 +272,7 @@ mod tests {
             project.stands_against_changes(Some(REMOTE));
             assert_eq!(project.against(GitUse::WorkingTree), None, "{line}");
         }
-        let project = Project::new("");
+        let project = ProjectFolder::new("");
         project.repository("evil.git", FSMONITOR);
         for address in ["file://ROOT/evil.git", "ROOT/evil", "evil"] {
             let address = address.replace("ROOT", project.root().to_str().unwrap());
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_rebase_that_was_left_with_commands_is_asked_about() {
-        let project = Project::new("");
+        let project = ProjectFolder::new("");
         project.write(".git/rebase-merge/git-rebase-todo", "pick 1 a\n# exec is a word\n");
         project.stands_against_changes(None);
         for line in ["exec touch x", "  x touch x", "pick 1 a\nexec\ttouch x"] {

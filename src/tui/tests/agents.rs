@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
+use crate::domain::testing;
 use crate::domain::{
     AgentId, CallId, ContentBlock, Message, MessageRole, Money, RequestSource, SessionId,
     StopReason, SubagentState, SubagentSummary, TokenUsage,
@@ -21,17 +22,9 @@ fn summary(agent: AgentId, kind: &str, task: &str) -> SubagentSummary {
     SubagentSummary {
         agent,
         call: CallId::new(format!("c{}", agent.0)),
-        session: None,
         kind: kind.to_owned(),
         task: task.to_owned(),
-        model: None,
-        state: SubagentState::Running,
-        in_background: false,
-        tool_calls: 0,
-        refused_calls: 0,
-        tokens: 0,
-        cost: None,
-        elapsed_ms: 0,
+        ..testing::subagent(SubagentState::Running)
     }
 }
 

@@ -15,15 +15,14 @@ fn answer(text: String) -> LogRecord {
     assistant(vec![ContentBlock::Text { text }])
 }
 
-/// The screen after some frames, in which nothing was laid out.
+/// Draws some frames, in which nothing may be laid out.
 #[track_caller]
-fn lays_nothing_out(mut scene: TestScreen) -> TestScreen {
+fn lays_nothing_out(mut scene: TestScreen) {
     let before = scene.layout_count();
     for millis in [10, 500, 500] {
         scene = scene.after(millis);
     }
     assert_eq!(scene.layout_count(), before);
-    scene
 }
 
 #[test]

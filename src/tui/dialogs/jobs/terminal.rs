@@ -31,7 +31,7 @@ pub(super) struct TerminalPane {
     keys: PaneKeys,
 }
 
-/// Who has the keys.
+/// Whether what is typed goes to the page or to the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum PaneKeys {
     #[default]

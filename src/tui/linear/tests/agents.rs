@@ -1,26 +1,14 @@
 //! What is said of agents that calls start.
 
 use super::*;
-use crate::domain::{AgentId, CallId, SubagentState, SubagentSummary};
+use crate::domain::testing;
+use crate::domain::{SubagentState, SubagentSummary};
 
 #[tokio::test]
 async fn the_end_of_an_agent_in_the_background_is_said_once() {
     let test = test_loop(StdinSource::Pipe).opened().await;
-    let works = SubagentSummary {
-        agent: AgentId(7),
-        call: CallId::new("c1"),
-        session: None,
-        kind: "explore".into(),
-        task: "find the callers".into(),
-        model: None,
-        state: SubagentState::Running,
-        in_background: true,
-        tool_calls: 0,
-        refused_calls: 0,
-        tokens: 0,
-        cost: None,
-        elapsed_ms: 0,
-    };
+    let works =
+        SubagentSummary { in_background: true, ..testing::subagent(SubagentState::Running) };
     let stands = |state| {
         let summary = SubagentSummary { state, ..works.clone() };
         AgentEvent::Subagent(Box::new(summary))
