@@ -2,7 +2,7 @@
 //!
 //! Only the answer goes to standard output, everything else to standard error. What is printed
 //! follows from the agent's events and from how the run ended ([`HeadlessReport`]); [`run`] has the
-//! clock, and writes it to the two streams. [`stream`] is for scripts that do not only ask once.
+//! clock, and writes it to the two streams. `stream` is for scripts that do not only ask once.
 
 mod output_line;
 mod report;

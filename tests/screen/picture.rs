@@ -75,7 +75,7 @@ fn the_picture_of_the_tour_can_be_made() {
     let mut film = Film { slug, picture, began: Instant::now() };
     film.roll_to("space leaves this change out.");
     film.types(" ");
-    film.roll_to("space takes it in again.");
+    film.roll_to("space includes it again.");
     film.types(" ");
     film.roll_to("y allows the edit.");
     film.types("y");
