@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use super::paths::{PathLookupCache, PathZone, Workspace};
 use super::programs::{CommandEffects, GitUse};
 pub(super) use beside::beyond_rules;
-use beside::foreign;
 
 /// A longer configuration file, in bytes, is not read.
 const MAX_BYTES: u64 = 256 << 10;
@@ -57,10 +56,11 @@ const PLAIN_SORTS: &str = "authordate committerdate creatordate objectname refna
     version:refname";
 
 /// Why using git in these folders may run something, read something from elsewhere, or contact an
-/// address that is not configured. `None` where it cannot.
+/// address that is not configured. `None` where it cannot. `beyond` is what [`beyond_rules`] says of them.
 pub(super) fn hindrance<'a>(
     mut folders: impl Iterator<Item = &'a Path>,
     effects: &CommandEffects,
+    beyond: Option<&'static str>,
     workspace: &Workspace,
     cache: &mut PathLookupCache,
 ) -> Option<&'static str> {
@@ -68,18 +68,17 @@ pub(super) fn hindrance<'a>(
     if !workspace.is_trusted() {
         return Some("git runs programs that a repository names, and this folder is not trusted");
     }
-    folders.find_map(|folder| match (part, &effects.remote) {
-        (GitUse::History, _) => look(folder, false, workspace, cache).err(),
-        (GitUse::WorkingTree, _) => look(folder, true, workspace, cache).err(),
-        (GitUse::Changes, None) => foreign(folder, part, workspace),
-        (GitUse::Changes, Some(name)) => {
-            if let Some(why) = foreign(folder, part, workspace) {
-                return Some(why);
-            }
-            let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
-            (!has_it).then_some("this is not known to be one of the repository's remotes")
-        }
-    })
+    match (part, &effects.remote) {
+        (GitUse::History, _) => folders.find_map(|it| look(it, false, workspace, cache).err()),
+        (GitUse::WorkingTree, _) => folders.find_map(|it| look(it, true, workspace, cache).err()),
+        (GitUse::Changes, None) => beyond,
+        (GitUse::Changes, Some(name)) => beyond.or_else(|| {
+            let has_it =
+                |folder: &Path| GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
+            (!folders.all(has_it))
+                .then_some("this is not known to be one of the repository's remotes")
+        }),
+    }
 }
 
 fn look(

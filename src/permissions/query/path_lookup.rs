@@ -120,10 +120,10 @@ impl CommandPathLookup<'_> {
         }
         let writes = writes.into_iter();
         let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
-        let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
-        let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.cache);
-        let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
-        let beyond_rules = repository::beyond_rules(inside, &by_words, self.workspace);
+        let inside = || resolved.folders.iter().map(|folder| folder.real.as_path());
+        let beyond_rules = repository::beyond_rules(inside(), &by_words, self.workspace);
+        let hindrance =
+            repository::hindrance(inside(), &by_words, beyond_rules, self.workspace, self.cache);
         // A plain file brings no link with it.
         let mut is_plain = |text: &String| {
             let found = self.everywhere(Path::new(text), folders);

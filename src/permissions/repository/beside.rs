@@ -30,11 +30,12 @@ pub(in crate::permissions) fn beyond_rules<'a>(
     effects: &CommandEffects,
     workspace: &Workspace,
 ) -> Option<&'static str> {
-    let part = effects.git?;
+    // In a folder that is not trusted no rule covers git, whatever it would run.
+    let part = effects.git.filter(|_| workspace.is_trusted())?;
     folders.find_map(|folder| foreign(folder, part, workspace))
 }
 
-pub(super) fn foreign(folder: &Path, part: GitUse, workspace: &Workspace) -> Option<&'static str> {
+fn foreign(folder: &Path, part: GitUse, workspace: &Workspace) -> Option<&'static str> {
     let found = GitRepository::find(folder);
     let own = GitRepository::find(workspace.root());
     let top = |it: &Result<GitRepository, &'static str>| {
