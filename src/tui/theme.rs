@@ -113,10 +113,23 @@ impl Theme {
         }
     }
 
+    /// The style of what a command printed. Where the theme paints the screen, the 16 colours are
+    /// the theme's: the terminal's own are made for the terminal's background. A foreground and a
+    /// background that were chosen together are left as they are.
     fn ansi(&self, ansi: AnsiStyle) -> Style {
         let mut style = Style::new();
-        style.fg = ansi.foreground.and_then(|color| self.color(color));
-        style.bg = ansi.background.and_then(|color| self.color(color));
+        let painted = self.role_style(StyleRole::Screen).bg;
+        (style.fg, style.bg) = match (painted, ansi.foreground, ansi.background) {
+            (Some(_), Some(AnsiColor::Indexed(index @ 0..16)), None) => {
+                (self.of_the_16(index), None)
+            }
+            (Some(screen), None, Some(AnsiColor::Indexed(index @ 0..16))) => {
+                (Some(screen), self.of_the_16(index))
+            }
+            (_, fg, bg) => {
+                (fg.and_then(|color| self.color(color)), bg.and_then(|color| self.color(color)))
+            }
+        };
         for (set, modifier) in [
             (ansi.bold, Modifier::BOLD),
             (ansi.dim, Modifier::DIM),
@@ -129,6 +142,24 @@ impl Theme {
             }
         }
         style
+    }
+
+    /// The theme's colour for one of the 16 that can be read on the theme's background.
+    fn of_the_16(&self, index: u8) -> Option<Color> {
+        let is_dark = self.kind == ThemeKind::Dark;
+        let role = match index {
+            1 | 9 => StyleRole::Error,
+            2 | 10 => StyleRole::Success,
+            3 | 11 => StyleRole::Warning,
+            4 | 12 => StyleRole::Link,
+            5 | 13 => StyleRole::Tool,
+            6 | 14 => StyleRole::User,
+            0 if is_dark => StyleRole::Muted,
+            7 if !is_dark => StyleRole::Muted,
+            8 => StyleRole::Muted,
+            _ => StyleRole::Screen,
+        };
+        self.role_style(role).fg
     }
 
     fn color(&self, color: AnsiColor) -> Option<Color> {

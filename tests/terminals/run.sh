@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 
 apt-get install -y -q --no-install-recommends \
   xvfb xdotool openbox xclip imagemagick libgl1-mesa-dri libegl1 fonts-dejavu-core dbus-x11 dconf-cli \
-  libglib2.0-bin weston wl-clipboard python3 python3-pyte \
+  libglib2.0-bin weston python3 python3-pyte \
   xterm rxvt-unicode stterm alacritty kitty foot konsole gnome-terminal xfce4-terminal tmux screen
 
 cargo build

@@ -61,6 +61,12 @@ pub fn on_screen(theme: &Theme) -> Vec<RgbColor> {
     }
 }
 
+/// Whether the theme has a background of its own, on which the 16 colours of what commands print are
+/// the theme's, too. Elsewhere they are the terminal's.
+pub fn paints(theme: &Theme) -> bool {
+    theme.style(StyleRole::Screen).bg.is_some()
+}
+
 /// The foreground and background of a role; `None` if one of them is the terminal's own.
 fn shown(style: Style, behind: Style, screen: Option<RgbColor>) -> Option<(RgbColor, RgbColor)> {
     let style = behind.patch(style);
@@ -100,6 +106,12 @@ fn faults(theme: &Theme) -> Vec<String> {
         }
         for role in IN_MESSAGES {
             measure(role, StyleRole::UserMessage, Some(screen));
+        }
+        for color in (0..16).map(AnsiColor::Indexed).filter(|_| paints(theme)) {
+            let printed = AnsiStyle { foreground: Some(color), ..AnsiStyle::default() };
+            measure(StyleRole::Ansi(printed), StyleRole::Screen, Some(screen));
+            let marked = AnsiStyle { background: Some(color), ..AnsiStyle::default() };
+            measure(StyleRole::Ansi(marked), StyleRole::Screen, Some(screen));
         }
         for line in [StyleRole::Added, StyleRole::Removed] {
             for role in IN_DIFFS {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-use super::contrast::{DRAWN, TEXT, on_screen};
+use super::contrast::{DRAWN, TEXT, on_screen, paints};
 use super::*;
 use crate::tui::view::RoleStyles;
 
@@ -36,11 +36,12 @@ pub fn assert_readable(mut draw: impl FnMut(&dyn RoleStyles) -> Buffer) {
 fn faults(theme: &Theme, buffer: &Buffer) -> Vec<String> {
     let mut found: Vec<(RgbColor, RgbColor, String)> = Vec::new();
     let width = usize::from(buffer.area.width).max(1);
-    // Elsewhere these come from what a command prints, and are what the terminal makes of them.
+    // What a command prints in these is what the terminal makes of them.
     let of_the_16 = matches!(theme.style(StyleRole::User).fg, Some(Color::Indexed(0..16)));
+    let is_left_out = !of_the_16 && !paints(theme);
     for screen in on_screen(theme) {
         for (index, cell) in buffer.content().iter().enumerate() {
-            let is_of_program = matches!(cell.fg, Color::Indexed(0..16)) && !of_the_16;
+            let is_of_program = matches!(cell.fg, Color::Indexed(0..16)) && is_left_out;
             let Some((fg, bg)) = colours(cell, screen).filter(|_| !is_of_program) else { continue };
             let contrast = fg.contrast(bg);
             let is_known = found.iter().any(|(a, b, _)| (*a, *b) == (fg, bg));
