@@ -248,14 +248,8 @@ fn the_command_is_told_the_state_when_it_has_changed() {
     let mut scene = with_command().after(100);
     let told = asked(&mut scene);
     let [(id, state)] = &told[..] else { panic!("{told:?}") };
-    assert_eq!(state["model"], "qwen3-coder");
     assert_eq!(state["git"]["branch"], "main");
-    assert_eq!(
-        state["context"],
-        json!({
-            "used": null, "cached": null, "window": 128_000, "measured": true
-        })
-    );
+    assert_eq!(state["context_window"]["measured"], true);
     let line = Ok("\x1b[32mall \x1b]0;evil\x07green\x1b[0m".to_owned());
     let mut scene = scene.msg(ScreenMsg::StatusLine { id: *id, line }).shows("all ").shows("green");
     assert!(asked(&mut scene).is_empty());
@@ -264,6 +258,34 @@ fn the_command_is_told_the_state_when_it_has_changed() {
     assert_eq!(wake_at(&scene.model), None);
     let mut scene = scene.event(RUNS).after(1);
     assert_eq!(asked(&mut scene)[0].1["running"], true);
+}
+
+#[test]
+fn a_status_command_of_claude_code_finds_what_it_reads() {
+    let usage = TokenUsage { input: 30_000, output: 2_000, cache_read: 20_000, cache_write: 1_000 };
+    let scene = with_command();
+    let before = asked(&mut scene.after(100)).remove(0).1;
+    assert_eq!(before["context_window"]["current_usage"], json!(null));
+    assert_eq!(before["context_window"]["used_percentage"], json!(null));
+    let mut scene = with_command();
+    scene.model.conversation.status.usage = Some(usage);
+    let told = asked(&mut scene.after(100)).remove(0).1;
+    assert_eq!(told["model"], json!({"id": "qwen3-coder", "display_name": "qwen3-coder"}));
+    assert_eq!(told["workspace"]["current_dir"], told["cwd"]);
+    assert_eq!(told["workspace"]["project_dir"], told["cwd"]);
+    assert_eq!(
+        told["context_window"],
+        json!({
+            "context_window_size": 128_000, "measured": true, "used_percentage": 25,
+            "remaining_percentage": 75, "total_input_tokens": 0, "total_output_tokens": 0,
+            "current_usage": {
+                "input_tokens": 9_000, "output_tokens": 2_000,
+                "cache_creation_input_tokens": 1_000, "cache_read_input_tokens": 20_000
+            }
+        })
+    );
+    let cost = json!({"total_cost_usd": null, "total_lines_added": 0, "total_lines_removed": 0});
+    assert_eq!(told["cost"], cost);
 }
 
 #[test]

@@ -3,29 +3,51 @@
 use serde::Serialize;
 
 use super::{REST, StatusLineFreshness, StatusLineHealth};
-use crate::domain::{ContextWindow, Money, NoticeLevel};
+use crate::domain::{ContextWindow, Money, NoticeLevel, TokenUsage};
+use crate::services::session_changes::ChangedFile;
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::settings::StatusCommandState;
 use crate::tui::app::shared::SharedState;
 
-/// The input of the command, one JSON object. Unknown values are null.
+/// The input of the command, one JSON object. Unknown values are null. What Claude Code tells its
+/// status commands, too, has the same names here, so that these run unchanged.
 #[derive(Debug, Serialize)]
 struct StatusLineInput<'a> {
     version: &'a str,
     session_id: Option<String>,
-    title: Option<&'a str>,
-    cwd: String,
+    session_name: Option<&'a str>,
+    cwd: &'a str,
+    workspace: StatusLineWorkspace<'a>,
     project: &'a str,
-    model: &'a str,
+    model: StatusLineModel<'a>,
     mode: &'a str,
     running: bool,
     waiting: bool,
     git: Option<StatusLineGit<'a>>,
-    context: StatusLineContext,
+    context_window: StatusLineContext,
     tokens_per_second: Option<f64>,
-    cost: Option<Money>,
+    cost: StatusLineCost,
+}
+
+#[derive(Debug, Serialize)]
+struct StatusLineModel<'a> {
+    id: &'a str,
+    display_name: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct StatusLineWorkspace<'a> {
+    current_dir: &'a str,
+    project_dir: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct StatusLineCost {
+    total_cost_usd: Option<Money>,
+    total_lines_added: usize,
+    total_lines_removed: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -38,11 +60,24 @@ struct StatusLineGit<'a> {
 
 #[derive(Debug, Serialize)]
 struct StatusLineContext {
-    used: Option<u64>,
-    cached: Option<u64>,
-    window: Option<u64>,
+    context_window_size: Option<u64>,
     /// Whether the server reported the size of the window.
     measured: bool,
+    used_percentage: Option<u64>,
+    remaining_percentage: Option<u64>,
+    total_input_tokens: u64,
+    total_output_tokens: u64,
+    current_usage: Option<StatusLineUsage>,
+}
+
+/// The last response's tokens; their sum fills the window.
+#[derive(Debug, Serialize)]
+struct StatusLineUsage {
+    /// Without those of the cache.
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
 }
 
 /// Runs the command if its input has changed and the pause is over.
@@ -106,13 +141,17 @@ fn state(conversation: &Conversation, shared: &SharedState, has_question: bool) 
         }
         None => (None, false),
     };
+    let cwd = shared.settings.cwd.display().to_string();
+    let total = status.spending.total();
+    let lines = || conversation.changes.changed().filter_map(ChangedFile::lines);
     let state = StatusLineInput {
         version: env!("CARGO_PKG_VERSION"),
         session_id: status.session.map(|session| session.to_string()),
-        title: status.title.as_deref(),
-        cwd: shared.settings.cwd.display().to_string(),
+        session_name: status.title.as_deref(),
+        cwd: &cwd,
+        workspace: StatusLineWorkspace { current_dir: &cwd, project_dir: &cwd },
         project: &status.project,
-        model: &status.model,
+        model: StatusLineModel { id: &status.model, display_name: &status.model },
         mode: status.mode.name(),
         running: !conversation.turn.is_idle(),
         waiting: has_question,
@@ -122,15 +161,41 @@ fn state(conversation: &Conversation, shared: &SharedState, has_question: bool) 
             changed: git.changed,
             removed: git.removed,
         }),
-        context: StatusLineContext {
-            used: status.usage.map(|usage| usage.input + usage.output),
-            cached: status.usage.map(|usage| usage.cache_read),
-            window,
-            measured,
-        },
+        context_window: context(window, measured, status.usage, total.usage),
         tokens_per_second: status.rate,
-        cost: status.spending.total().known_cost(),
+        cost: StatusLineCost {
+            total_cost_usd: total.known_cost(),
+            total_lines_added: lines().map(|lines| lines.added).sum(),
+            total_lines_removed: lines().map(|lines| lines.removed).sum(),
+        },
     };
     // This cannot fail to serialize: its keys are fixed, its numbers finite.
     serde_json::to_string(&state).unwrap_or_default()
+}
+
+fn context(
+    window: Option<u64>,
+    measured: bool,
+    last: Option<TokenUsage>,
+    total: TokenUsage,
+) -> StatusLineContext {
+    let used = |usage: TokenUsage| {
+        let tokens = usage.input.saturating_add(usage.output).saturating_mul(100);
+        window.filter(|window| *window > 0).map(|window| (tokens / window).min(100))
+    };
+    let used_percentage = last.and_then(used);
+    StatusLineContext {
+        context_window_size: window,
+        measured,
+        used_percentage,
+        remaining_percentage: used_percentage.map(|used| 100 - used),
+        total_input_tokens: total.input,
+        total_output_tokens: total.output,
+        current_usage: last.map(|usage| StatusLineUsage {
+            input_tokens: usage.input.saturating_sub(usage.cache_read + usage.cache_write),
+            output_tokens: usage.output,
+            cache_creation_input_tokens: usage.cache_write,
+            cache_read_input_tokens: usage.cache_read,
+        }),
+    }
 }
