@@ -48,7 +48,7 @@ fn text_is_the_answer_alone() {
 fn a_race_is_refused_since_nobody_would_take_an_answer() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let ran = env.ask(&server, &["-p", "/race other-model why"]).assert_exit_code(1);
-    assert!(ran.err.contains("so it needs slug's screen"), "{}", ran.describe());
+    assert!(ran.err.contains("needs slug's full screen"), "{}", ran.describe());
     assert_eq!(server.chat_requests().len(), 0);
 }
 

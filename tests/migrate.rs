@@ -108,7 +108,7 @@ fn what_codex_has_is_shown_and_taken_over() {
     for line in [
         "  as it is  AGENTS.md: instructions",
         "  as it is  ~/.codex/prompts: commands",
-        "  skip  approval_policy on-request: set `mode`",
+        "  skip  approval_policy on-request: set `permission_mode`",
         "  add   allow git log, in slug: Bash(git log *)",
         "Added 1 rule, 1 server, 1 instruction file.\n",
     ] {
@@ -151,7 +151,7 @@ fn what_is_there_is_kept_and_what_cannot_be_read_is_said() {
     env.write(".claude/settings.json", "{\"permissions\": {");
     let written = env.run(&["migrate", "claude-code", "--yes"]).assert_exit_code(0).out;
     assert!(written.contains("skip  the file: "), "{written}");
-    assert!(written.contains("skip  instructions: ~/.slug/SLUG.md is there"), "{written}");
+    assert!(written.contains("skip  instructions: ~/.slug/SLUG.md already exists"), "{written}");
     assert_eq!(env.read("../home/.slug/SLUG.md"), "Mine.\n");
     let settings = env.read("../home/.slug/settings.json");
     assert!(settings.contains("// mine") && settings.contains("Bash(rm *)"), "{settings}");
@@ -178,7 +178,11 @@ fn hostile_settings_are_shown_harmless_and_write_nowhere_else() {
 fn without_another_agent_there_is_nothing_to_take_over() {
     let env = TestEnv::new();
     let output = env.run(&["migrate"]).assert_exit_code(1);
-    assert!(output.err.contains("no settings of Claude Code, Codex or opencode"), "{}", output.err);
+    assert!(
+        output.err.contains("No settings found here of: Claude Code, Codex, opencode"),
+        "{}",
+        output.err
+    );
     env.run(&["migrate", "cursor"]).assert_exit_code(2);
     env.write("CLAUDE.md", "x");
     env.write("../home/.codex/prompts/a.md", "x");

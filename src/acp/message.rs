@@ -71,7 +71,7 @@ impl ClientMessage {
 }
 
 /// Batches are no part of the protocol.
-const ONE_OBJECT: &str = "a line has to be one JSON object";
+const ONE_OBJECT: &str = "a line must be one JSON object";
 
 #[cfg(test)]
 mod tests {

@@ -371,7 +371,8 @@ fn list(
     if let Some(cursor) = &request.cursor {
         let last = found.iter().position(|it| it.session_id.to_string() == *cursor);
         let last = last.ok_or_else(|| {
-            ProtocolError::invalid_params().data("The cursor is of no list.".to_owned())
+            ProtocolError::invalid_params()
+                .data("Unknown `cursor`. List the sessions again without one.".to_owned())
         })?;
         found.drain(..=last);
     }

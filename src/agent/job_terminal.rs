@@ -143,7 +143,9 @@ impl JobTerminal for LiveTerminal {
             return Ok(());
         }
         let sent = self.typed.try_send(bytes);
-        sent.map_err(|_| io::Error::other("its program does not read what was typed before"))
+        sent.map_err(|_| {
+            io::Error::other("its program has not read the earlier input yet. Try again later")
+        })
     }
 
     fn resize(&self, size: TerminalSize) {

@@ -57,7 +57,9 @@ impl Agent {
     async fn text_of(&self, path: PathBuf) -> MemoryText {
         let text = match self.stored_text(&path).await {
             Ok(Some((text, _))) => Ok(text),
-            Ok(None) => Err(format!("{} does not exist yet. Edit it to make it.", path.display())),
+            Ok(None) => {
+                Err(format!("{} does not exist yet. Edit the file to create it.", path.display()))
+            }
             Err(error) => Err(error),
         };
         MemoryText { path, text }
@@ -105,7 +107,7 @@ impl Agent {
         let goes_out = self.instructions().await.text.contains(&line);
         let when = match goes_out {
             true => "The model gets it with your next message. /memory shows the file.",
-            false => "It does not go out as the files are now: /memory says why.",
+            false => "slug does not send this line to the model yet. /memory says why.",
         };
         Ok(format!("Remembered in {}: {line}\n{when}", self.setup.place.show(&path)))
     }

@@ -393,7 +393,10 @@ pub(super) fn events() -> Vec<AgentEvent> {
             skipped: 7,
             text: "up\n".into(),
         }),
-        AgentEvent::JobOutput(FollowedOutput::Lost { job: JobId(3), reason: "It is gone.".into() }),
+        AgentEvent::JobOutput(FollowedOutput::Lost {
+            job: JobId(3),
+            reason: "It ended unexpectedly.".into(),
+        }),
         AgentEvent::ApprovalAsked(Box::new(approval())),
         AgentEvent::QuestionsAsked(Box::new(questions())),
         AgentEvent::ApprovalFacts {

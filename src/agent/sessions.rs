@@ -76,7 +76,7 @@ impl Agent {
         } else if self.session.has_log() {
             self.session.note(LogEntry::Title { title }).await;
         } else {
-            self.error("A session starts with its first message. Rename it after that.");
+            self.error("Nothing to rename yet: the session starts with its first message.");
         }
     }
 

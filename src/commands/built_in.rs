@@ -66,7 +66,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &["branch"],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::BetweenTurns,
-        summary: "fork this session, at a message, or --background TEXT",
+        summary: "fork this session at a message, or in the background (--background TEXT)",
         read: fork,
     },
     CommandRow {

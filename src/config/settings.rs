@@ -151,9 +151,9 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     ),
     row("lsp.memory_mb", Number, NextStart, "memory of a language server, in megabytes"),
     row("local.model", Text, NextStart, "a model file whose server slug starts"),
-    row("local.context", Number, NextStart, "the window of that model, in tokens"),
+    row("local.context", Number, NextStart, "context window of the local model, in tokens"),
     row("local.server", Text, NextStart, "the program that serves it, such as llama-server"),
-    row("local.args", List(Vec::new), NextStart, "more arguments for that program"),
+    row("local.args", List(Vec::new), NextStart, "more arguments for `local.server`"),
     row("local.folders", List(Vec::new), NextStart, "more folders with model files"),
     row(
         "bash.environment",

@@ -200,7 +200,7 @@ impl<'a> InstructionReader<'a> {
         self.file(heading, &path, place);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for other in present.filter(|other| !self.seen.contains(other)) {
-            let reason = format!("not read: {name} stands at this level");
+            let reason = format!("not read: {name} in the same folder comes first");
             self.found.unread.push(UnreadInstructionFile {
                 path: other,
                 level: place.level,
@@ -333,15 +333,15 @@ impl<'a> InstructionReader<'a> {
             return;
         }
         let refused = if includes::passes_link(&path, place.folder) {
-            "which a link leads to; it is left out"
+            "which is reached through a symbolic link and is left out"
         } else if includes::is_hidden(&path, place.folder) {
             "which is hidden and is left out"
         } else if (self.scope.hides)(&path) {
             "which a permission rule hides; it is left out"
         } else if self.including.len() > includes::MAX_DEPTH {
-            "which would be the fifth file within another; it is left out"
+            "which is nested too deeply (at most 4 levels of includes) and is left out"
         } else if self.included >= includes::MAX_FILES {
-            "which is one include too many; it is left out"
+            "which is over the limit of 50 included files and is left out"
         } else {
             self.included += 1;
             let by = includes::shown(from, place.folder);

@@ -36,7 +36,7 @@ fn of_row(row: &LspSurveyRow) -> DoctorFinding {
         LspInstallState::Broken(why) => DoctorFinding::warn(
             SUBJECT,
             format!(
-                "{languages}: {server} is there and does not run: {}.",
+                "{languages}: {server} is installed but does not run: {}.",
                 why.trim_end_matches(['.', '…'])
             ),
             remedy,

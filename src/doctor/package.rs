@@ -31,9 +31,9 @@ pub(super) fn check(place: BinaryPlace<'_>) -> DoctorFinding {
         .or_else(|| of_dpkg(place))
         .or_else(|| of_pacman(place))
         .or_else(|| of_rpm(place))
-        .unwrap_or_else(|| "no package of this system".to_owned());
+        .map_or_else(|| "not from a package".to_owned(), |package| format!("from {package}"));
     let (version, binary) = (env!("CARGO_PKG_VERSION"), place.binary.display());
-    DoctorFinding::ok(SUBJECT, format!("slug {version} at {binary}, of {owner}."))
+    DoctorFinding::ok(SUBJECT, format!("slug {version} at {binary}, {owner}."))
 }
 
 /// Homebrew and Nix have a folder for each package.
@@ -138,7 +138,7 @@ mod tests {
     fn owner(root: &Path, binary: &str) -> String {
         let found = check(BinaryPlace { binary: Path::new(binary), root });
         assert_eq!(found.state, DoctorStatus::Ok);
-        let start = format!("slug {} at {binary}, of ", env!("CARGO_PKG_VERSION"));
+        let start = format!("slug {} at {binary}, ", env!("CARGO_PKG_VERSION"));
         found.text.strip_prefix(&start).unwrap().to_owned()
     }
 
@@ -146,19 +146,19 @@ mod tests {
     fn the_package_is_found_in_the_list_of_each_manager() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        assert_eq!(owner(root, "/usr/bin/slug"), "no package of this system.");
+        assert_eq!(owner(root, "/usr/bin/slug"), "not from a package.");
 
         write(root, "var/lib/pacman/local/ALPM_DB_VERSION", "9\n");
         write(root, "var/lib/pacman/local/slug-code-bin-0.1.0-1/files", "%FILES%\nusr/bin/slug\n");
-        assert_eq!(owner(root, "/usr/bin/slug"), "pacman's package `slug-code-bin`.");
+        assert_eq!(owner(root, "/usr/bin/slug"), "from pacman's package `slug-code-bin`.");
 
         write(root, "var/lib/dpkg/info/bash.list", "/.\n/usr/bin/slug-of-another\n");
         write(root, "var/lib/dpkg/info/slug-code.list", "/.\n/usr/bin\n/usr/bin/slug\n");
         write(root, "var/lib/dpkg/info/other.conffiles", "/opt/slug\n");
-        assert_eq!(owner(root, "/usr/bin/slug"), "the deb package `slug-code`.");
-        assert_eq!(owner(root, "/opt/slug"), "no package of this system.");
+        assert_eq!(owner(root, "/usr/bin/slug"), "from the deb package `slug-code`.");
+        assert_eq!(owner(root, "/opt/slug"), "not from a package.");
         write(root, "var/lib/dpkg/info/slug-code:amd64.list", "/opt/slug\n");
-        assert_eq!(owner(root, "/opt/slug"), "the deb package `slug-code`.");
+        assert_eq!(owner(root, "/opt/slug"), "from the deb package `slug-code`.");
     }
 
     #[test]
@@ -166,19 +166,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let nix = "/nix/store/0c2m8y-slug-code-0.1.0/bin/slug";
-        assert_eq!(owner(root, nix), "Nix's package `slug-code-0.1.0`.");
+        assert_eq!(owner(root, nix), "from Nix's package `slug-code-0.1.0`.");
         let brewed = "/opt/homebrew/Cellar/slug-code/0.1.0/bin/slug";
-        assert_eq!(owner(root, brewed), "Homebrew's formula `slug-code`.");
+        assert_eq!(owner(root, brewed), "from Homebrew's formula `slug-code`.");
 
         let installed = root.join("bin/slug");
         let installed = installed.to_str().unwrap();
         for (list, expected) in [
-            ("not TOML [", "no package of this system."),
-            ("v1 = 1", "no package of this system."),
-            ("[v1]\n\"other 1.0.0 (x)\" = [\"other\"]\n", "no package of this system."),
+            ("not TOML [", "not from a package."),
+            ("v1 = 1", "not from a package."),
+            ("[v1]\n\"other 1.0.0 (x)\" = [\"other\"]\n", "not from a package."),
             (
                 "[v1]\n\"other 1.0.0 (x)\" = [\"o\"]\n\"slug-code 0.1.0 (path+file:///s)\" = [\"slug\"]\n",
-                "the crate `slug-code` by cargo install.",
+                "from the crate `slug-code` by cargo install.",
             ),
         ] {
             write(root, ".crates.toml", list);
@@ -191,9 +191,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for (script, expected) in [
-            ("test \"$5\" = /usr/bin/slug && echo slug-code", "the rpm package `slug-code`."),
-            ("echo 'file is not owned by any package'; exit 1", "no package of this system."),
-            ("true", "no package of this system."),
+            ("test \"$5\" = /usr/bin/slug && echo slug-code", "from the rpm package `slug-code`."),
+            ("echo 'file is not owned by any package'; exit 1", "not from a package."),
+            ("true", "not from a package."),
         ] {
             write(root, "script", &format!("#!/bin/sh\n{script}\n"));
             // By another process: what this one has open for writing, a fork elsewhere may hold.

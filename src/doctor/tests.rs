@@ -381,7 +381,7 @@ fn each_language_server_has_a_line_and_a_missing_one_a_command() {
         [
             "told-language, other: told is installed: told 1.2.",
             "quiet-language, other: quiet is installed. It does not tell its version.",
-            "broken-language, other: broken is there and does not run: error: no component.",
+            "broken-language, other: broken is installed but does not run: error: no component.",
             "gone-language, other: the language server gone is not installed.",
             "Language servers start only in a folder that you trust.",
         ]

@@ -57,7 +57,8 @@ impl ModelFile {
         })?;
         if HELPERS.contains(&facts.architecture.as_str()) {
             return Err(format!(
-                "{shown} only lets another model see images. Name that model's file."
+                "{shown} is not a model: it only adds image input to one (mmproj). Name the file \
+                 of the model."
             ));
         }
         let size = parts(path).iter().filter_map(|part| Some(fs::metadata(part).ok()?.len())).sum();
@@ -174,7 +175,7 @@ mod tests {
             (at("none.gguf"), "slug models local"),
             (folder.path().to_owned(), "is not a file"),
             (at("text.gguf"), "takes GGUF files"),
-            (at("eyes.gguf"), "see images"),
+            (at("eyes.gguf"), "only adds image input"),
         ] {
             let error = ModelFile::open(&path).unwrap_err();
             assert!(error.contains(said), "{error}");

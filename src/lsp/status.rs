@@ -44,7 +44,7 @@ pub struct LspServerStatus {
     pub root: Option<PathBuf>,
     /// The name and the version that it has told; empty for neither.
     pub implementation: String,
-    /// It still loads the project.
+    /// The server is still loading the project.
     pub is_busy: bool,
     pub counts: LspFileCounts,
     /// The end of what it has said on standard error.

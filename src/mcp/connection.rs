@@ -68,7 +68,7 @@ pub enum McpError {
     #[error("{0}")]
     NotStarted(String),
     /// With what the server says about it, in the form of a WWW-Authenticate header.
-    #[error("It needs a login: `slug mcp login` and its name.")]
+    #[error("It needs a login. Run `slug mcp login NAME`.")]
     NeedsLogin(Option<String>),
     #[error("It did not answer within {} seconds.", .0.as_secs())]
     TimedOut(Duration),

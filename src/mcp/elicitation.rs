@@ -122,7 +122,10 @@ fn shown_address(url: &str) -> Option<(String, String)> {
 async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -> bool {
     let Some((host, url)) = shown_address(url) else { return false };
     let message = cut(message, MAX_DESCRIPTION.saturating_sub(url.len() + host.len() + 100));
-    let message = format!("{message} Open this address on {host} yourself; slug does not: {url}");
+    let message = format!(
+        "{message} To continue, open this address on {host} in your browser; slug does not open \
+         it: {url}"
+    );
     // The question is cut where there is little room; this can be scrolled.
     let done = QuestionOption {
         preview: Some(url),
@@ -146,7 +149,7 @@ async fn agrees(server: &str, message: &str, yes: QuestionOption, user: &dyn Ask
     let question = UserQuestion {
         question: format!("The MCP server {server} asks you: {message}"),
         header: server.to_owned(),
-        options: vec![yes, option("Decline", "It gets no answer.")],
+        options: vec![yes, option("Decline", "The server gets no answer.")],
         server: Some(server.to_owned()),
         ..UserQuestion::default()
     };

@@ -52,17 +52,21 @@ pub enum McpLoginError {
         "Port {port} of this machine is taken: {source}. Free it, or set another `oauth.callback_port`."
     )]
     Port { port: u16, source: std::io::Error },
-    #[error("No port of this machine can be used for the way back: {0}.")]
+    #[error("Cannot open a local port for the login callback: {0}.")]
     NoPort(std::io::Error),
     #[error(
-        "The server registers no clients by itself ({0}). Register slug there, and set `oauth.client_id`."
+        "The server does not support client registration ({0}). Register slug there, and set \
+         `oauth.client_id`."
     )]
     NotRegistered(String),
     #[error("The server refused the login: {0}.")]
     Refused(String),
-    #[error("That is not the address that the browser came back to: it has no `code` and `state`.")]
+    #[error(
+        "This address has no `code` and `state`. Copy the whole address from the browser after the \
+         login."
+    )]
     NotAnAnswer,
-    #[error("Nobody came back from the browser within {} minutes.", .0.as_secs() / 60)]
+    #[error("The login was not finished in the browser within {} minutes. Try again.", .0.as_secs() / 60)]
     NobodyCame(Duration),
     #[error("The login failed: {0}.")]
     Failed(String),

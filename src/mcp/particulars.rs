@@ -66,8 +66,10 @@ impl McpServerDefinition {
         lines.extend(files.iter().map(covered));
         if let McpTransport::Stdio { command, .. } = &self.transport {
             // Which files a program uses only the program knows: a name among its words may mean nothing.
-            let other = if files.is_empty() { "no" } else { "no other" };
-            lines.push(format!("a yes covers {other} file here that {command} uses"));
+            let which = if files.is_empty() { "files" } else { "other files" };
+            lines.push(format!(
+                "slug does not ask again when {which} here that {command} uses change"
+            ));
         }
         lines.iter().map(|line| sanitize_line(line)).collect()
     }
@@ -141,7 +143,7 @@ mod tests {
                 "gives your A to x",
                 "gives your B to x",
                 "gives your C to x",
-                "a yes covers no file here that x uses",
+                "slug does not ask again when files here that x uses change",
             ]
         );
         assert_eq!(
@@ -192,13 +194,19 @@ mod tests {
             assert!(store.is_allowed(&work, &server).unwrap(), "{keys}");
             let shown = server.particulars(&work);
             assert!(shown.contains(&"a yes covers sub/x.js as it is now".into()), "{shown:?}");
-            assert!(shown.last().unwrap().starts_with("a yes covers no other file"), "{shown:?}");
+            assert!(
+                shown.last().unwrap().starts_with("slug does not ask again when other files"),
+                "{shown:?}"
+            );
             std::fs::write(&file, "2").unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "changed: {keys}");
             std::fs::remove_file(&file).unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "gone: {keys}");
             let shown = server.particulars(&work);
-            assert!(shown.last().unwrap().starts_with("a yes covers no file"), "{shown:?}");
+            assert!(
+                shown.last().unwrap().starts_with("slug does not ask again when files"),
+                "{shown:?}"
+            );
             store.allow(&work, &server).unwrap();
             std::fs::write(&file, "1").unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "new: {keys}");

@@ -54,7 +54,7 @@ impl McpConnection {
             let responses = (!asked.is_empty()).then_some(self.answer(asked).await?);
             input = RoundInput { responses, state: needed.request_state };
         }
-        Err(McpError::Refused(format!("it asked for more {MAX_ROUNDS} times in a row.")))
+        Err(McpError::Refused(format!("it asked for more input {MAX_ROUNDS} times in a row.")))
     }
 
     /// Puts one question after another to the user.
@@ -65,8 +65,7 @@ impl McpConnection {
                 InputRequest::Elicitation(request) => self.elicit(&request.params).await,
                 // Servers are told that slug has neither.
                 _ => {
-                    let why =
-                        "it asks for a model's text or for folders, which slug gives to no server.";
+                    let why = "it asks for sampling or roots, which slug does not support.";
                     return Err(McpError::Refused(why.into()));
                 }
             };

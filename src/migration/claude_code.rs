@@ -26,22 +26,26 @@ pub(super) fn settings(
             "enableAllProjectMcpServers" | "enabledMcpjsonServers" | "disabledMcpjsonServers" => {
                 items.push(MigrationItem::left(
                     key,
-                    "slug asks about each server of .mcp.json when it asks about the folder",
+                    "slug reads .mcp.json: trust the folder, then allow each server in /mcp",
                 ));
             }
             "model" => {
                 let name = format!("model {}", shown(value));
                 items.push(MigrationItem::left(name, "choose one with /model"));
             }
-            "statusLine" => items.push(MigrationItem::left(key, "slug has no such line")),
+            "statusLine" => {
+                items.push(MigrationItem::left(key, "set `ui.status_command` to your command"))
+            }
             "sandbox" => {
                 items.push(MigrationItem::left(
                     key,
-                    "slug's sandbox is on where the system has one",
+                    "to run commands in a sandbox, set `permission_mode = \"sandbox\"`",
                 ));
             }
             "env" => items.push(MigrationItem::left(key, "set the variables in your shell")),
-            _ => items.push(MigrationItem::left(key, "slug has no such setting")),
+            _ => {
+                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"))
+            }
         }
     }
     Ok(items)
@@ -61,9 +65,14 @@ fn permissions(value: &Value, owner: SettingsOwner, workspace: &Workspace) -> Ve
                 items.push(MigrationItem::left(name, "start slug with --add-dir FOLDER"));
             }
             (None, "defaultMode") => {
-                items.push(MigrationItem::left(name, "set `mode` in ~/.slug/config.toml"));
+                items.push(MigrationItem::left(
+                    name,
+                    "set `permission_mode` in ~/.slug/config.toml",
+                ));
             }
-            (None, _) => items.push(MigrationItem::left(name, "slug has no such setting")),
+            (None, _) => {
+                items.push(MigrationItem::left(name, "not copied: slug does not know this setting"))
+            }
         }
     }
     items

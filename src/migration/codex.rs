@@ -22,8 +22,10 @@ pub(super) fn config(text: &str) -> Result<Vec<MigrationItem>, String> {
         let why = match key.as_str() {
             // Servers have an import of their own.
             "mcp_servers" => continue,
-            "approval_policy" | "sandbox_mode" => "set `mode` in ~/.slug/config.toml",
-            "sandbox_workspace_write" => "slug's sandbox is on where the system has one",
+            "approval_policy" | "sandbox_mode" => "set `permission_mode` in ~/.slug/config.toml",
+            "sandbox_workspace_write" => {
+                "to run commands in a sandbox, set `permission_mode = \"sandbox\"`"
+            }
             "model" | "model_provider" | "model_reasoning_effort" => {
                 "choose one with /model and /effort"
             }
@@ -31,7 +33,7 @@ pub(super) fn config(text: &str) -> Result<Vec<MigrationItem>, String> {
             "profiles" | "profile" => "slug has no profiles; --config FILE reads another file",
             "notify" => "write a hook for Stop: docs/hooks.md",
             "projects" => "slug asks about each folder itself",
-            _ => "slug has no such setting",
+            _ => "not copied: slug does not know this setting",
         };
         items.push(MigrationItem::left(value, why));
     }

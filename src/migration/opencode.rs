@@ -41,7 +41,9 @@ pub(super) fn config(text: &str, workspace: &Workspace) -> Result<Vec<MigrationI
             )),
             "theme" => items.push(MigrationItem::left(key, "choose one with /theme")),
             "keybinds" => items.push(MigrationItem::left(key, "see docs/keys.md for slug's")),
-            _ => items.push(MigrationItem::left(key, "slug has no such setting")),
+            _ => {
+                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"))
+            }
         }
     }
     Ok(items)
@@ -50,7 +52,7 @@ pub(super) fn config(text: &str, workspace: &Workspace) -> Result<Vec<MigrationI
 fn permissions(value: &Value, workspace: &Workspace) -> Vec<MigrationItem> {
     if let Value::String(_) = value {
         let name = format!("permission {}", shown(value));
-        return vec![MigrationItem::left(name, "set `mode` in ~/.slug/config.toml")];
+        return vec![MigrationItem::left(name, "set `permission_mode` in ~/.slug/config.toml")];
     }
     let mut items = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten() {

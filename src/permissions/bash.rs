@@ -420,12 +420,12 @@ impl CommandEvaluator<'_> {
             );
         }
         if let Some(why) = effects.beyond_rules {
-            return Err(format!("May run something of its own: {why}."));
+            return Err(format!("May run other programs: {why}."));
         }
         if let (Some(GitUse::Changes), Some(why)) = (effects.by_words.git, effects.hindrance) {
             return Err(match effects.by_words.remote {
                 Some(_) => format!("May lead to another address: {why}."),
-                None => format!("May run something of its own: {why}."),
+                None => format!("May run other programs: {why}."),
             });
         }
         if effects.is_too_large {

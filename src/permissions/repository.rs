@@ -75,8 +75,7 @@ pub(super) fn hindrance<'a>(
         (GitUse::Changes, Some(name)) => beyond.or_else(|| {
             let has_it =
                 |folder: &Path| GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
-            (!folders.all(has_it))
-                .then_some("this is not known to be one of the repository's remotes")
+            (!folders.all(has_it)).then_some("the name is not a known remote of the repository")
         }),
     }
 }
@@ -89,7 +88,7 @@ fn look(
 ) -> Result<(), &'static str> {
     let repository = GitRepository::find(folder)?;
     if !repository.top.starts_with(workspace.root()) {
-        return Err("no repository of git's begins in the folder that is trusted");
+        return Err("the git repository begins outside the trusted folder");
     }
     if workspace.resolve(&repository.top, Path::new("/")).zone != PathZone::Inside {
         return Err("no repository of git's begins in the workspace");

@@ -532,7 +532,7 @@ impl RuleCoverage {
         let rule = rule.trim();
         let fail = |why: String| RuleError { rule: rule.to_owned(), why };
         let (tool, pattern) =
-            parts(rule).ok_or_else(|| fail("its bracket is not closed".into()))?;
+            parts(rule).ok_or_else(|| fail("its closing parenthesis is missing".into()))?;
         let name = tool.strip_suffix('*').filter(|_| tool.starts_with("mcp__")).unwrap_or(tool);
         let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {

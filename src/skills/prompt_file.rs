@@ -274,8 +274,9 @@ fn name_problems(written: Option<&str>, folder: &str) -> Option<PromptFileProble
     }
     let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !is_plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        let text =
-            format!("the name {name} should have small letters, digits and single hyphens alone");
+        let text = format!(
+            "the name {name} should have only lowercase letters, digits and single hyphens"
+        );
         return Some(PromptFileProblem::advice(text));
     }
     let text = || format!("the name {name} should be that of its folder, {}", callable(folder));

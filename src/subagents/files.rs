@@ -165,7 +165,11 @@ fn read_text_as(path: &Path, text: &str, is_named: bool) -> Result<ReadSubagent,
     };
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | ' ');
     if kind.name.chars().count() > MAX_NAME || !kind.name.chars().all(is_plain) {
-        return Err(SkippedFile::Broken("its `name` is not a plain short name".to_owned()));
+        return Err(SkippedFile::Broken(
+            "its `name` is over 64 characters, or has characters other than letters, digits, \
+             spaces and - _ . : /"
+                .to_owned(),
+        ));
     }
     let description = kind.description.split_whitespace().collect::<Vec<_>>().join(" ");
     kind.description = description.chars().take(MAX_DESCRIPTION).collect();

@@ -82,7 +82,7 @@ fn number(head: &PromptFrontmatter, keys: &[&str]) -> Result<Option<u32>, Skippe
     match text.parse::<u32>() {
         Ok(number @ 1..) => Ok(Some(number)),
         Ok(0) | Err(_) => {
-            Err(SkippedFile::Broken(format!("its `{}` is no number from 1 on", keys[0])))
+            Err(SkippedFile::Broken(format!("its `{}` must be a number of 1 or more", keys[0])))
         }
     }
 }
@@ -101,7 +101,8 @@ fn tools(
             }
             Some((name, _)) => {
                 warnings.push(format!(
-                    "the agent has no {}, because slug cannot hold it to `{written}`",
+                    "the agent does not get the tool {}, because slug cannot limit the tool to \
+                     `{written}`",
                     name.trim()
                 ));
                 left_out.push(name.trim().to_owned());

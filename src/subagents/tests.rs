@@ -53,7 +53,10 @@ fn files_of_four_agents_are_read() {
     );
     let found = read(folder.path());
     let [warning] = &*found.warnings else { panic!("{:?}", found.warnings) };
-    assert!(warning.contains("no Bash") && warning.contains("critic.md"), "{warning}");
+    assert!(
+        warning.contains("does not get the tool Bash") && warning.contains("critic.md"),
+        "{warning}"
+    );
     let critic = kind(&found, "critic");
     assert_eq!(critic.tools.only, names(&["Read"]));
     assert_eq!(critic.tools.without, ["Bash"]);

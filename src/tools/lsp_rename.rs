@@ -52,7 +52,8 @@ pub(super) fn changes_argument(
         let shown = context.place.show(&path);
         if !path.starts_with(&context.place.cwd) {
             return Err(ToolError(format!(
-                "The rename would change {shown}, which is outside of the folder. Nothing was changed."
+                "The rename would change {shown}, which is outside the workspace. Nothing was \
+                 changed."
             )));
         }
         if (context.is_hidden)(&path) {

@@ -120,7 +120,7 @@ async fn what_cannot_be_renamed_is_refused_before_anything_is_written() {
     };
     let hidden = env.path("secret.x");
     for (path, part) in [
-        ("/elsewhere/a.x", "outside of the folder"),
+        ("/elsewhere/a.x", "outside the workspace"),
         (hidden.to_str().unwrap(), "does not let you read"),
     ] {
         let answer = Ok(CodeAnswer { edits: vec![outside(path)], ..CodeAnswer::default() });

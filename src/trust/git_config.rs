@@ -42,7 +42,7 @@ pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
     // one that somebody has made so.
     if !git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
         let name = if git.symlink_metadata().is_ok() { ".git" } else { "HEAD" };
-        return vec![told(name, "makes git obey a repository that is not the folder's own .git")];
+        return vec![told(name, "makes git use a repository other than the folder's own .git")];
     }
     let mut found = Vec::new();
     for (name, line) in [
@@ -100,7 +100,7 @@ fn unknown_lines(text: &str) -> Vec<String> {
                 if line.trim_start().starts_with('[') {
                     section = "";
                 }
-                lines.push(format!("git obeys: {}", line.trim()));
+                lines.push(format!("git setting: {}", line.trim()));
             }
         }
     }
@@ -189,11 +189,11 @@ mod tests {
             all.map(|(path, lines)| (path.display().to_string(), lines)).collect::<Vec<_>>()
         };
         let lines = |lines: &[&str]| lines.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let (hook, clean) = (lines(&["git runs it"]), "git obeys: clean = ./evil");
+        let (hook, clean) = (lines(&["git runs it"]), "git setting: clean = ./evil");
         let expected = [
             (".git/hooks/post-checkout".to_owned(), hook.clone()),
             (".git/hooks/pre-commit".to_owned(), hook),
-            (".git/config".to_owned(), lines(&["git obeys: [filter \"x\"]", clean])),
+            (".git/config".to_owned(), lines(&["git setting: [filter \"x\"]", clean])),
         ];
         assert_eq!(shown(folder.path()), expected);
         let below = folder.path().join("src/deep");

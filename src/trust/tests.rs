@@ -60,8 +60,8 @@ fn the_question_names_hooks_of_git_and_what_its_configuration_runs() {
     let programs = "programs that slug would run";
     let expected = [
         format!(".git/hooks/pre-commit {programs}: git runs it"),
-        format!(".git/config {programs}: git obeys: [filter \"x\"]"),
-        format!(".git/config {programs}: git obeys: clean = ./evil"),
+        format!(".git/config {programs}: git setting: [filter \"x\"]"),
+        format!(".git/config {programs}: git setting: clean = ./evil"),
         "AGENTS.md instructions for the model: 1 line of instructions".to_owned(),
     ];
     assert_eq!(shown, expected);
@@ -498,7 +498,7 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
         lines: vec![
             "x: touch marker".into(),
             "x: sets K=secret".into(),
-            "x: a yes covers no file here that touch uses".into(),
+            "x: slug does not ask again when files here that touch uses change".into(),
         ],
     };
     assert_eq!(inventory(&env.project, None), [item]);

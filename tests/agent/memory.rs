@@ -59,7 +59,7 @@ async fn what_cannot_be_written_says_what_to_do() {
     std::fs::write(fixture.home.join("SLUG.md"), b"\xff\0").unwrap();
     let mut agent = fixture.open(InitialSession::New).await;
     let told = agent.remember(RememberLevel::Project, "# x").await;
-    assert!(told.contains("link out of the project"), "{told}");
+    assert!(told.contains("link to a file outside the project"), "{told}");
     let told = agent.remember(RememberLevel::User, "# x").await;
     assert!(told.contains("is not a file with text"), "{told}");
     std::fs::write(fixture.home.join("SLUG.md"), "x".repeat(300 << 10)).unwrap();
@@ -108,7 +108,7 @@ async fn a_line_that_no_longer_fits_is_not_said_to_go_out() {
     fixture.put("SLUG.md", &"word ".repeat(10_000));
     let mut agent = fixture.open(InitialSession::New).await;
     let told = agent.remember(RememberLevel::Project, "# use tabs").await;
-    assert!(told.contains("- use tabs\nIt does not go out"), "{told}");
+    assert!(told.contains("- use tabs\nslug does not send this line"), "{told}");
     agent.close().await;
     assert!(fixture.read("SLUG.md").ends_with("- use tabs\n"));
 }

@@ -415,7 +415,9 @@ async fn there_is_no_race_without_a_user_nor_in_an_agent_of_a_race() {
     let mut agent = track.open().await;
     agent.tell(AgentCommand::Race { typed: "rival/x what".into() }).await;
     let outcome = agent.wait_for_turn_end().await;
-    assert!(matches!(&outcome, TurnOutcome::Failed(why) if why.contains("needs slug's screen")));
+    assert!(
+        matches!(&outcome, TurnOutcome::Failed(why) if why.contains("needs slug's full screen"))
+    );
     agent.close().await;
     let track = Track::new();
     let mut agent = track.open().await;

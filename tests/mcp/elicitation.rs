@@ -146,8 +146,8 @@ async fn an_address_is_shown_and_not_opened() {
     assert!(reply.contains(r#""result":{"action":"accept"}"#), "{reply}");
     assert_eq!(
         asked[0].question,
-        "The MCP server s asks you: Log in. Open this address on xn--lb-7kc.example yourself; slug \
-         does not: https://xn--lb-7kc.example/x%E2%80%AE"
+        "The MCP server s asks you: Log in. To continue, open this address on xn--lb-7kc.example in \
+         your browser; slug does not open it: https://xn--lb-7kc.example/x%E2%80%AE"
     );
     let preview = asked[0].options[0].preview.as_deref();
     assert_eq!(preview, Some("https://xn--lb-7kc.example/x%E2%80%AE"));

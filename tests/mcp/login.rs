@@ -276,7 +276,7 @@ fn login_files(home: &TempDir) -> Vec<std::path::PathBuf> {
 async fn a_login_is_asked_for_made_in_the_browser_and_kept() {
     let server = LoginServer::start().await;
     let env = waiting_for_login(server.definition()).await;
-    assert_eq!(env.state().failure().unwrap(), "It needs a login: `slug mcp login` and its name.");
+    assert_eq!(env.state().failure().unwrap(), "It needs a login. Run `slug mcp login NAME`.");
     log_in(&env).await;
     let output = env.call("mcp__web__look", json!({})).await.unwrap();
     assert_eq!(output.observation, "look as read");
@@ -382,7 +382,7 @@ async fn slug_mcp_login_waits_for_the_browser_or_a_pasted_address() {
         assert!(slug.wait().await.unwrap().success());
         run(&["mcp", "test", "web"]).await.unwrap().assert_exit_code(0);
         let out = run(&["mcp", "logout", "web"]).await.unwrap();
-        assert!(out.out.starts_with("Forgot the login to web."), "{}", out.out);
+        assert!(out.out.starts_with("Removed the login to web."), "{}", out.out);
         let out = run(&["mcp", "logout", "web"]).await.unwrap();
         assert_eq!(out.out, "There is no login to web.\n");
     }
@@ -491,7 +491,7 @@ async fn a_login_that_is_refused_forged_or_of_another_leaves_nothing() {
     let way_back = login.way_back().to_owned();
     for wrong in ["", "hello", "https://example.com/?code=1&state=2", &way_back] {
         let error = login.finish(wrong).await.unwrap_err().to_string();
-        assert!(error.starts_with("That is not the address"), "{wrong}: {error}");
+        assert!(error.starts_with("This address has no"), "{wrong}: {error}");
     }
     let forged = format!("{way_back}?code=code-0&state=forged");
     assert!(login.finish(&forged).await.is_err());

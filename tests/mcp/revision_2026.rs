@@ -181,10 +181,10 @@ async fn a_server_that_asks_without_end_or_for_what_slug_has_not_is_refused() {
     *server.tools.lock().unwrap() = vec!["endless", "sample"];
     let env = server.started().await;
     let error = env.call("mcp__s__endless", json!({})).await.unwrap_err().to_string();
-    assert!(error.contains("it asked for more 10 times in a row"), "{error}");
+    assert!(error.contains("it asked for more input 10 times in a row"), "{error}");
     assert_eq!(server.calls("tools/call").len(), 10);
     let error = env.call("mcp__s__sample", json!({})).await.unwrap_err().to_string();
-    assert!(error.contains("which slug gives to no server"), "{error}");
+    assert!(error.contains("which slug does not support"), "{error}");
     assert_eq!(server.calls("tools/call").len(), 11);
     assert_eq!(env.state(), McpServerState::Ready);
 }

@@ -99,7 +99,7 @@ fn without_an_answer_at_the_end_a_question_is_refused() {
     assert_eq!(of_type(&lines, "question_closed")[0]["id"], asked);
     let result = lines.last().unwrap();
     assert_eq!(result["refused"][0]["call"]["name"], "Bash");
-    assert!(ran.err.contains("Nobody is there"), "{}", ran.describe());
+    assert!(ran.err.contains("Nobody is connected"), "{}", ran.describe());
     assert!(!env.path("made.txt").exists());
 }
 

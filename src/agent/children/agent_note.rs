@@ -48,8 +48,10 @@ impl Agent {
         let running = self.session.agents.running();
         let names: Vec<String> = running.iter().map(SubagentSummary::name).collect();
         if !names.is_empty() {
-            let text =
-                format!("In the background still: {}. /agents shows them.", names.join("; "));
+            let text = format!(
+                "Agents still running in the background: {}. /agents shows them.",
+                names.join("; ")
+            );
             self.events.notice(NoticeLevel::Info, text);
         }
     }

@@ -183,5 +183,5 @@ pub(super) async fn ended_of(child: &ChildAgent) -> ChildEnd {
 async fn ended(end: &mut watch::Receiver<Option<ChildEnd>>) -> ChildEnd {
     let found = end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
     // The sender is held by the child itself.
-    found.unwrap_or(ChildEnd { text: String::new(), reason: "It is gone.".to_owned() })
+    found.unwrap_or(ChildEnd { text: String::new(), reason: "It ended unexpectedly.".to_owned() })
 }

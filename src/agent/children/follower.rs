@@ -91,7 +91,7 @@ impl ChildFollower {
         }
         let (state, reason) = match progress.stopping.take() {
             Some((state, reason, _)) => (state, reason),
-            None => (SubagentState::Failed, "It ended without a word.".to_owned()),
+            None => (SubagentState::Failed, "It ended unexpectedly, without an answer.".to_owned()),
         };
         self.end(&mut progress, state, reason);
     }

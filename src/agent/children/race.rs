@@ -38,7 +38,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Why there is no race where nobody chooses.
 const NOBODY_CHOOSES: &str =
-    "A race needs somebody who takes one of the two answers, so it needs slug's screen.";
+    "/race needs slug's full screen, where you take one of the two answers.";
 
 /// One of the two agents of a race.
 struct RaceSide {
@@ -249,7 +249,8 @@ impl Agent {
         let loaded = loaded.and_then(|loaded| loaded).map_err(|error| error.to_string())?;
         let Some((answer, end)) = answer_of(loaded.records) else {
             return Err(format!(
-                "The answer of {} is not whole on the disk, so nothing was taken. /agents still shows it.",
+                "The answer of {} was not saved completely, so it was not taken. /agents still \
+                 shows it.",
                 side.model.model
             ));
         };
@@ -276,7 +277,8 @@ impl Agent {
                 let name =
                     if current == provider { model.clone() } else { format!("{provider}/{model}") };
                 format!(
-                    "Took the answer of {model}. {own} goes on here; /model {name} goes on with {model}."
+                    "Took the answer of {model}. The session continues with {own}; /model {name} \
+                     changes to {model}."
                 )
             }
             (Some(_) | None, _) => format!("Took the answer of {model}."),

@@ -15,18 +15,21 @@ const MAX_LINE: usize = 2000;
 /// Why a line cannot be remembered. Each text is a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum RememberError {
-    #[error("There is nothing behind the #. Type what to remember.")]
+    #[error("No text after the #. Type what to remember.")]
     Empty,
     #[error(
-        "A line of over {MAX_LINE} characters is no note. Write it into the file with /memory."
+        "The line has over {MAX_LINE} characters. Shorten it, or write it into the file with \
+         /memory."
     )]
     TooLong,
     #[error(
-        "This folder is not trusted, so slug reads no instructions of it. Choose your own file."
+        "This folder is not trusted, so slug does not read its instruction files. Choose your own \
+         file."
     )]
     NotTrusted,
     #[error(
-        "{0} is a link out of the project, which slug does not write through. Edit it with /memory."
+        "{0} is a symbolic link to a file outside the project, so slug does not write to it. Edit \
+         the file with /memory."
     )]
     LinkOutside(PathBuf),
     #[error("{0} is a link that leads nowhere. Remove it, or make the file that it names.")]

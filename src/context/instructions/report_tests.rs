@@ -75,7 +75,7 @@ fn each_file_has_its_level_and_says_whether_it_goes_out() {
                 "project/CLAUDE.md",
                 Project,
                 0,
-                NotSent("not read: SLUG.md stands at this level".into())
+                NotSent("not read: SLUG.md in the same folder comes first".into())
             ),
             row("project/.claude/rules/all.md", Rules, 0, Sent),
             row(

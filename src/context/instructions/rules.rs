@@ -46,7 +46,9 @@ impl ScopedRuleFile {
                 Ok(glob) => matchers.push(glob.compile_matcher()),
                 Err(error) => {
                     let pattern = sanitize_line(pattern);
-                    problems.push(format!("names paths that cannot be read ({pattern}): {error}"));
+                    problems.push(format!(
+                        "has a pattern in `paths` that is not valid ({pattern}): {error}"
+                    ));
                 }
             }
         }
@@ -165,7 +167,7 @@ mod tests {
     fn a_rule_with_no_usable_path_holds_for_nothing() {
         let rule = ScopedRuleFile::read("---\npaths: \"[z-a]\"\n---\nx");
         assert!(!rule.is_for_all() && !rule.holds_for(Path::new("z")));
-        assert!(rule.problems[0].contains("cannot be read"), "{:?}", rule.problems);
+        assert!(rule.problems[0].contains("is not valid"), "{:?}", rule.problems);
         assert!(ScopedRuleFile::read("no head").is_for_all());
     }
 }

@@ -247,11 +247,7 @@ fn a_cycle_is_named_and_the_fifth_file_within_another_is_left_out() {
     }
     let found = place.read();
     assert!(found.text.contains("n4") && !found.text.contains("n5 "), "{}", found.text);
-    assert!(
-        warned(&found, "4.md names @5.md, which would be the fifth file"),
-        "{:?}",
-        found.warnings
-    );
+    assert!(warned(&found, "4.md names @5.md, which is nested too deeply"), "{:?}", found.warnings);
     let place = InstructionTestFolder::new()
         .write("project/SLUG.md", "@a.md")
         .write("project/a.md", "a @b.md")
@@ -284,7 +280,11 @@ fn nothing_outside_hidden_linked_or_denied_is_included() {
     let hides = |path: &Path| path == denied;
     let found = InstructionScope { home: &home, project: &project, hides: &hides }.read();
     assert!(!found.text.contains("key") && found.text.ends_with("fine"), "{}", found.text);
-    for what in ["@.env, which is hidden", "@link.md, which a link", "@way/x.md, which a link"] {
+    for what in [
+        "@.env, which is hidden",
+        "@link.md, which is reached through a symbolic link",
+        "@way/x.md, which is reached",
+    ] {
         assert!(warned(&found, what), "{what}: {:?}", found.warnings);
     }
     assert!(warned(&found, "@denied.md, which a permission rule hides"), "{:?}", found.warnings);
@@ -302,7 +302,10 @@ fn what_is_not_read_says_why() {
     let found = place.read();
     assert_eq!(found.text, "# Project Rules\n\ns\n\n# Rule: all.md\n\nfor all");
     let told: Vec<&str> = found.unread.iter().map(|file| file.reason.as_str()).collect();
-    assert_eq!(told, ["not read: SLUG.md stands at this level", "sent once work touches *.ts"]);
+    assert_eq!(
+        told,
+        ["not read: SLUG.md in the same folder comes first", "sent once work touches *.ts"]
+    );
 }
 
 #[test]

@@ -323,10 +323,18 @@ impl ScriptConversation {
         };
         let answer = match (allow, remember) {
             (true, _) if message.is_some() => {
-                return Err("A `message` goes with a no, for the model. Send it alone.".to_owned());
+                return Err(
+                    "`message` is only for `\"allow\": false`. Leave out `message`, or send it as \
+                     a `user` line."
+                        .to_owned(),
+                );
             }
             (false, Some(_)) => {
-                return Err("A no is not remembered. Write a deny rule instead.".to_owned());
+                return Err(
+                    "`remember` is only for `\"allow\": true`. To deny always, add a deny rule to \
+                     a settings file."
+                        .to_owned(),
+                );
             }
             (true, None) => ApprovalAnswer::Once,
             (false, None) => ApprovalAnswer::Deny { instruction: message },
@@ -376,7 +384,10 @@ impl ScriptConversation {
         };
         match is_possible {
             true => Ok(vec![self.command(AgentCommand::SetMode(mode))]),
-            false => Err(format!("The mode {mode} is only there if slug was started with it.")),
+            false => Err(format!(
+                "The mode {mode} is available only if slug was started in it. Restart slug in that \
+                 mode, or choose another."
+            )),
         }
     }
 
@@ -530,7 +541,7 @@ impl AskedQuestion {
     }
 }
 
-const NOBODY: &str = "Nobody is there any more who could say yes.";
+const NOBODY: &str = "Nobody is connected who can answer this approval.";
 /// What the model is to do instead of a call that nobody is there for.
 const GO_ON: &str = "Go on without this call, since nobody is there any more who could say yes.";
 
@@ -540,13 +551,15 @@ fn remembered(request: &ApprovalRequest, how: RememberedFor) -> Result<ApprovalA
     // A session's yes raises the budget, which needs no rule.
     let is_budget = request.kind == ApprovalKind::Budget && how == RememberedFor::Session;
     if rules.is_empty() && !is_budget {
-        return Err("This question offers no rule to remember.".to_owned());
+        return Err("This approval offers no rule. Leave out `remember`.".to_owned());
     }
     match how {
         RememberedFor::Session => Ok(ApprovalAnswer::Session { rules }),
         RememberedFor::Always if request.dangers.is_empty() => Ok(ApprovalAnswer::Always { rules }),
         RememberedFor::Always => {
-            Err("What is hard to take back is not allowed for good. Say yes this time.".to_owned())
+            Err("A call that is hard to take back cannot be allowed always. Send `\"remember\": \
+                 \"session\"`, or leave out `remember`."
+                .to_owned())
         }
     }
 }

@@ -312,7 +312,7 @@ fn s108_a_mode_is_only_what_slug_was_started_for() {
     }
     for mode in [PermissionMode::Yolo, PermissionMode::Sandbox] {
         let why = it.request(ClientRequest::SetMode(mode)).unwrap_err();
-        assert!(why.contains("started with it"), "{why}");
+        assert!(why.contains("started in it"), "{why}");
     }
     let limits = ConversationLimits {
         opening: InitialSession::New,

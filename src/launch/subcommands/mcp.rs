@@ -245,7 +245,10 @@ fn definition(arguments: &McpAddArguments) -> Result<Map<String, Value>, String>
             }
         }
         [command, ..] if *sse => {
-            return Err(format!("--sse is for an address, and {command:?} is a program."));
+            return Err(format!(
+                "--sse needs an address, but {command:?} is a program. Leave out --sse, or give a \
+                 URL."
+            ));
         }
         [command, args @ ..] => {
             keys.insert("command".into(), json!(command));

@@ -98,7 +98,9 @@ pub(super) fn run(
         return Ok(CliExitStatus::Answered);
     }
     if found.is_empty() {
-        print::complain("There are no settings of Claude Code, Codex or opencode here.");
+        let looked_for = MigrationSource::ALL.into_iter().filter(is_meant);
+        let names: Vec<&str> = looked_for.map(MigrationSource::title).collect();
+        print::complain(&format!("No settings found here of: {}.", names.join(", ")));
         return Ok(CliExitStatus::Failed);
     }
     if !arguments.format.json {
@@ -285,7 +287,7 @@ fn own_instructions(run_context: &RunContext, path: PathBuf) -> Option<SettingsF
     };
     let file = run_context.home.instructions();
     let left = MigrationOutcome::Left(format!(
-        "{} is there; add to it what you want of this",
+        "{} already exists: copy what you want into it",
         home_path(&file, run_context.user_home.as_deref())
     ));
     let items = file.exists().then(|| MigrationItem { name: "instructions".into(), outcome: left });

@@ -315,7 +315,7 @@ fn unreadable_prohibitions_fail_closed_with_file_and_line() {
         ("{\"permissions\": {\n\"denied\": []}}", 2, "`permissions.denied`"),
         ("{\"permissions\": {\n\"deny\": \"Read\"}}", 2, "not a list"),
         ("{\"permissions\": {\"deny\": [\n3]}}", 2, "a rule is a string"),
-        ("{\"permissions\": {\"deny\": [\n\"Read(.env\"]}}", 2, "bracket"),
+        ("{\"permissions\": {\"deny\": [\n\"Read(.env\"]}}", 2, "parenthesis"),
         ("{\n\"permissions\": null}", 2, "not an object"),
         ("{\n\"hooks\": null}", 2, "neither a list nor an object"),
         ("{\n\"hooks\": \"x\"}", 2, "neither a list nor an object"),

@@ -21,7 +21,7 @@ const NESTED: &str = "a repository inside the project may have hooks and filters
 const TOO_MANY: &str =
     "the project has too many files to look for repositories with hooks of their own";
 const REMOTE: &str = "a remote is a folder of this machine, and may have hooks of its own";
-const HALF_DONE: &str = "a rebase that is half done goes on with commands of its own";
+const HALF_DONE: &str = "an unfinished rebase may run commands of its own";
 
 /// Why a git command in these folders may run what another repository names than the project's own, or what
 /// was left to run. `None` where it cannot.

@@ -74,7 +74,8 @@ impl Tool for BashOutputTool {
         ToolSpec {
             name: OUTPUT_SHAPE.tool.into(),
             description: "Shows what a job (a command in the background) has printed since you \
-                          last looked, of a job on a terminal also its screen, and whether it runs. With wait, first waits for its end or, \
+                          last looked, whether it runs and, for a job on a terminal, its \
+                          screen. With wait, first waits for its end or, \
                           with filter, for a line that matches. Lines that a filter leaves out are \
                           not shown again."
                 .into(),

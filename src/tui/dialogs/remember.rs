@@ -93,7 +93,7 @@ impl RememberDialog {
             Some(RememberRow::Send) => vec!["Nothing is written.".to_owned()],
             Some(RememberRow::Place(place)) => {
                 let path = path(place, settings);
-                let how = if place.is_new { "Makes" } else { "Adds to" };
+                let how = if place.is_new { "Creates" } else { "Adds to" };
                 let line = remembered_line(&self.typed.text);
                 let line = line.unwrap_or_else(|error| error.to_string());
                 vec![format!("{how} {path}, which goes to the model with every message:"), line]
@@ -256,7 +256,7 @@ impl Dialog for RememberDialog {
             let text = format!("{number}. {}{place}", label(row));
             lines.push(LabelledLine::new(LineLabel::Continuation, linear_page::line(&text)));
         }
-        let end = "Type a number, or an empty line to drop the line.";
+        let end = "Type a number, or an empty line to cancel without saving.";
         lines.push(LabelledLine::new(LineLabel::Continuation, end));
         Some(LinearPage { key: format!("remember {line}"), lines })
     }

@@ -119,7 +119,7 @@ fn the_page_lists_all_agents_and_opens_or_stops_one() {
 
 #[test]
 fn without_agents_the_page_says_what_one_is() {
-    screen(80, 24).types("/agents").key("enter").shows("No agents.");
+    screen(80, 24).types("/agents").key("enter").shows("No agents yet.");
 }
 
 /// Complaint 9: approvals that nobody sees.

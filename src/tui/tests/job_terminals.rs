@@ -81,9 +81,9 @@ fn the_screen_of_the_terminal_is_in_the_pane_and_over_the_page() {
             .shows("\"notes.md\" 2L")
             .shows("t take over")
             .hides("beyond the edge");
-        let scene = taken_over(width, height).shows("Job 3 has your keys  vim notes.md");
+        let scene = taken_over(width, height).shows("Your keys go to job 3  vim notes.md");
         let scene = scene.shows("# Notes").shows("ctrl+] gives the keys back");
-        scene.shows("ctrl+] give back (twice: send)").hides("Terminal of job 3");
+        scene.shows("ctrl+] give back").hides("Terminal of job 3");
     }
     taken_over(30, 6).shows("# Notes").shows("gives the keys back");
 }
@@ -96,13 +96,13 @@ fn every_key_but_one_goes_to_the_program() {
     ];
     for written in keys {
         let scene = taken_over(80, 24).key(written);
-        scene.expect_effects(&[typed_key(written)]).shows("has your keys");
+        scene.expect_effects(&[typed_key(written)]).shows("Your keys go to job");
     }
     // Without the kitty protocol it comes as ctrl+5.
     for written in ["ctrl+]", "ctrl+5"] {
         let scene = taken_over(80, 24).key(written);
         assert!(!scene.effects.iter().any(is_typed), "{:?}", scene.effects);
-        scene.hides("has your keys").shows("Terminal of job 3");
+        scene.hides("Your keys go to job").shows("Terminal of job 3");
     }
 }
 
@@ -114,9 +114,10 @@ fn is_typed(effect: &ScreenEffect) -> bool {
 fn the_key_that_gives_back_is_sent_by_pressing_it_twice() {
     let scene = taken_over(80, 24).key("ctrl+]").clear_effects().key("ctrl+]");
     assert!(scene.effects.contains(&typed_key("ctrl+]")), "{:?}", scene.effects);
-    let scene = scene.shows("has your keys").key("ctrl+]").clear_effects();
+    let scene = scene.shows("Your keys go to job").key("ctrl+]").clear_effects();
     // Another key between the two makes the second one a key of the page, which does nothing.
-    let scene = scene.hides("has your keys").key("k").key("ctrl+]").hides("has your keys");
+    let scene =
+        scene.hides("Your keys go to job").key("k").key("ctrl+]").hides("Your keys go to job");
     assert!(!scene.effects.iter().any(is_typed), "{:?}", scene.effects);
 }
 
@@ -125,10 +126,10 @@ fn a_key_of_the_users_gives_back_and_a_sequence_cannot() {
     let own = "[jobs]\ngive-back = \"alt+z\"\n";
     let scene = taken_over(80, 24).keys(KeyPreset::Default, own);
     let scene = scene.key("ctrl+]").shows("alt+z gives the keys back").key("alt+z");
-    scene.hides("has your keys");
+    scene.hides("Your keys go to job");
     for own in ["[jobs]\ngive-back = \"z x\"\n", "[jobs]\ngive-back = []\n"] {
         let scene = taken_over(80, 24).keys(KeyPreset::Default, own);
-        scene.shows("ctrl+] gives the keys back").key("ctrl+]").hides("has your keys");
+        scene.shows("ctrl+] gives the keys back").key("ctrl+]").hides("Your keys go to job");
     }
 }
 
@@ -172,7 +173,7 @@ fn a_question_waits_until_the_keys_are_given_back() {
     let scene = scene.event(question(2, "make"));
     let scene = scene.shows("2 questions wait: ctrl+] to answer").clear_effects().key("y");
     let scene = scene.expect_effects(&[typed_key("y")]).key("ctrl+]");
-    scene.shows("rm -r build").hides("has your keys");
+    scene.shows("rm -r build").hides("Your keys go to job");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn the_end_of_the_job_gives_the_keys_back_and_shows_what_waited() {
     let scene = scene.event(AgentEvent::ApprovalWithdrawn(crate::domain::ApprovalId(1)));
     scene.shows("# Notes").key("t").shows("Job 3 has ended already.");
     let scene = taken_over(80, 24).event(AgentEvent::Jobs(vec![over]));
-    scene.hides("has your keys").shows("ended with status 0");
+    scene.hides("Your keys go to job").shows("ended with status 0");
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn lines_that_scrolled_off_are_above_the_screen() {
 fn a_job_without_a_terminal_is_not_taken_over() {
     let piped = JobReport { has_terminal: false, ..report() };
     let scene = opened(80, 24).event(AgentEvent::Jobs(vec![piped])).key("t");
-    scene.shows("Job 3 has no terminal to take over.").hides("has your keys");
+    scene.shows("Job 3 has no terminal to take over.").hides("Your keys go to job");
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn the_selected_job_of_another_session_gives_the_keys_back() {
         session: crate::tui::test_screen::session(),
         records: std::sync::Arc::default(),
     };
-    scene.event(opened).hides("has your keys");
+    scene.event(opened).hides("Your keys go to job");
     let notice = AgentEvent::Notice { level: NoticeLevel::Info, text: "Something.".into() };
-    taken_over(80, 24).event(notice).shows("has your keys");
+    taken_over(80, 24).event(notice).shows("Your keys go to job");
 }

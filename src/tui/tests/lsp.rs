@@ -106,12 +106,13 @@ fn the_page_shows_each_server_in_its_state() {
 
 #[test]
 fn each_change_of_the_servers_is_asked_for_and_shown() {
-    let scene = opened(80, 24).key("down").key("down").shows("It still loads the project");
+    let scene =
+        opened(80, 24).key("down").key("down").shows("The server is still loading the project");
     assert_eq!(request(&scene).1, Some(1));
     let mut servers = all();
     servers[2].is_busy = false;
     servers.swap(0, 2);
-    let scene = told(scene, 2, servers).hides("It still loads the project");
+    let scene = told(scene, 2, servers).hides("The server is still loading the project");
     // The selection stays with its server.
     let scene = scene.shows("clangd --stdio");
     assert_eq!(request(&scene).1, Some(2));

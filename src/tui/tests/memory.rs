@@ -30,7 +30,7 @@ fn report() -> InstructionReport {
             row(
                 &path("CLAUDE.md"),
                 Project,
-                NotSent("not read: SLUG.md stands at this level".into()),
+                NotSent("not read: SLUG.md in the same folder comes first".into()),
             ),
             row(&path(".claude/rules/ts\u{1b}[2J.md"), Rules, SentAsNote),
             row(&path("web/AGENTS.md"), Part, ForAPart("sent once work touches web/".into())),
@@ -106,7 +106,7 @@ fn after_an_edit_the_page_says_what_changed_and_when_it_is_sent() {
         .shows("2 lines added, 1 line removed")
         .shows("The model gets it with your next");
     let scene = edit(scene.key("down").key("down").hides("lines added"), "CLAUDE.md");
-    let scene = scene.msg(closed("CLAUDE.md", "a\n", "b\n")).shows("still does not go out");
+    let scene = scene.msg(closed("CLAUDE.md", "a\n", "b\n")).shows("still does not send this file");
     let scene = scene.msg(closed("CLAUDE.md", "a\n", "a\n")).shows("Nothing has changed");
     let failed = "cannot start the editor: no such file. Set $VISUAL or $EDITOR.";
     scene.msg(ScreenMsg::FileEdited(Err(failed.into()))).shows("cannot start the editor");
@@ -116,7 +116,7 @@ fn after_an_edit_the_page_says_what_changed_and_when_it_is_sent() {
 fn an_untrusted_folder_and_no_files_are_said() {
     let none = InstructionReport { is_trusted: false, ..InstructionReport::default() };
     let scene = screen(80, 24).types("/memory").key("enter").event(reply(none, None));
-    let scene = scene.shows("This folder is not trusted").shows("nothing goes out");
+    let scene = scene.shows("This folder is not trusted").shows("no file sent");
     scene.key("e").key("enter").key("down").key("q").hides("not trusted");
 }
 
@@ -182,7 +182,7 @@ fn a_line_is_remembered_where_the_user_says() {
     assert!(sent(&scene).is_empty());
     let scene = scene.hides("Remember this line");
     let scene = told(scene.types("#me, too").clear_effects().key("enter")).after(1_000);
-    let scene = scene.key("down").shows("Makes ~/.slug/SLUG.md").key("enter");
+    let scene = scene.key("down").shows("Creates ~/.slug/SLUG.md").key("enter");
     assert_eq!(remembered(&scene), [(RememberLevel::User, "#me, too".into())]);
 }
 
@@ -223,6 +223,6 @@ fn a_paste_and_a_text_of_several_lines_are_messages() {
 
 #[test]
 fn a_hash_alone_says_what_is_missing() {
-    let scene = screen(80, 24).types("# ").key("enter").shows("There is nothing behind the #");
+    let scene = screen(80, 24).types("# ").key("enter").shows("No text after the #");
     assert_eq!(scene.model.conversation.composer.expanded(), "# ");
 }

@@ -129,7 +129,7 @@ fn what_streams_is_seen_on_both_sides() {
 
 #[test]
 fn a_side_is_taken_once_it_has_an_answer() {
-    let scene = running(120, 40).clear_effects().key("t").shows("This model still answers.");
+    let scene = running(120, 40).clear_effects().key("t").shows("This model is still answering.");
     assert_eq!(takes(&scene), []);
     let scene = scene.key("right").key("t");
     assert_eq!(takes(&scene), [RIVAL]);

@@ -59,7 +59,9 @@ pub(super) async fn log_in(
         }
         Some(state) => {
             let why = state.failure().unwrap_or_default();
-            print::complain(&format!("The login to {name} is kept, but it does not work: {why}"));
+            print::complain(&format!(
+                "Saved the login to {name}, but the server cannot be used: {why}"
+            ));
             Ok(CliExitStatus::Failed)
         }
         None => Ok(CliExitStatus::Failed),
@@ -107,7 +109,8 @@ pub(super) async fn log_out(servers: &McpServers, name: &str) -> anyhow::Result<
     match servers.log_out(name).await {
         Ok(true) => writeln!(
             out,
-            "Forgot the login to {name}. The server may still hold it: revoke it there if needed."
+            "Removed the login to {name}. The server may still accept it: revoke access there if \
+             needed."
         )?,
         Ok(false) => writeln!(out, "There is no login to {name}.")?,
         Err(why) => {

@@ -20,7 +20,8 @@ use super::{AgentRow, AgentsPage, rows};
 const NARROW: u16 = 60;
 
 /// What is shown in the place of agents where there are none.
-pub(super) const NO_AGENTS: &str = "No agents. The model starts one for a task of its own; it then has a conversation and a line here.";
+pub(super) const NO_AGENTS: &str = "No agents yet. When the model starts an agent, this page lists \
+                                    it, and you can open its conversation.";
 
 /// Draws the page on all rows but the last one.
 pub fn draw(page: &AgentsPage, around: DialogView<'_>, canvas: DialogCanvas<'_>) {

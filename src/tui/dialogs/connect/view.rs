@@ -192,7 +192,11 @@ fn choose(page: &ConnectDialog, in_use: &str, width: u16) -> ConnectRows {
     }
     match (page.looking, page.offered_servers().next()) {
         (ServerSearch::Over, None) if page.offered_files().next().is_some() => {
-            view.text("  model files: slug starts llama-server for one", StyleRole::Muted, width);
+            view.text(
+                "  select a model file, and slug starts llama-server for it",
+                StyleRole::Muted,
+                width,
+            );
         }
         (ServerSearch::Now, _) => view.text("  looking \u{2026}", StyleRole::Muted, width),
         (ServerSearch::Over, None) => {

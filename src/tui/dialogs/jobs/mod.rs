@@ -243,7 +243,7 @@ impl Dialog for JobsPage {
     /// Only what can be done with the selected job.
     fn hints(&self, keys: &Keymap) -> Vec<(String, &'static str)> {
         if self.terminal.is_taken_over() {
-            return vec![(terminal::give_back_key(keys), "give back (twice: send)")];
+            return vec![(terminal::give_back_key(keys), "give back")];
         }
         let mut hints = Vec::new();
         let mut add = |key, word| hints.push((keys.key(key), word));

@@ -43,7 +43,7 @@ pub(super) fn draw_taken_over(
     if let Some((_, job)) = page.chosen() {
         let row = Rect { x: top.x + 1, width: top.width.saturating_sub(2), ..top };
         let room = row.width.saturating_sub(spans_width(std::slice::from_ref(&state)) + 2);
-        let number = span(format!("Job {} has your keys", job.job.id.0), StyleRole::Strong);
+        let number = span(format!("Your keys go to job {}", job.job.id.0), StyleRole::Strong);
         let command = span(format!("  {}", harmless(&job.job.command)), StyleRole::Muted);
         let left = list_rows::fit(vec![number, command], room);
         paint::both_edges(&left, &[state], styles, row, buffer);

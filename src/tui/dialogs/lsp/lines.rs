@@ -112,7 +112,7 @@ pub fn advice(server: &LspServerStatus) -> Option<(String, StyleRole)> {
         LspServerPhase::NotInstalled(why) => return Some((to_user(why), StyleRole::Text)),
         LspServerPhase::Failed(why) => return Some((to_user(why), StyleRole::Error)),
         LspServerPhase::Starting => "It is starting. You can go on working.",
-        LspServerPhase::Ready if server.is_busy => "It still loads the project.",
+        LspServerPhase::Ready if server.is_busy => "The server is still loading the project.",
         LspServerPhase::Ready => return None,
         LspServerPhase::Stopped => "You have stopped it. Restart it to use it again.",
     };

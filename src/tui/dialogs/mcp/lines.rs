@@ -161,7 +161,8 @@ pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
         let named = model_tool_name(&server.name, &first.name);
         let when = match server.is_always_loaded {
             true => {
-                "in each request of a session that began with it in its tools array, see /context"
+                "in each request of a session that started with the tool in its tools array (see \
+                 /context)"
             }
             false => "once the model looks for the tool",
         };

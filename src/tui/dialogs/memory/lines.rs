@@ -17,7 +17,7 @@ pub fn heading(group: InstructionGroup) -> &'static str {
         InstructionGroup::Project => "This project",
         InstructionGroup::Rules => "Rules of this project",
         InstructionGroup::Local => "Yours, for this project",
-        InstructionGroup::Part => "Folders below",
+        InstructionGroup::Part => "Subfolders",
     }
 }
 
@@ -75,19 +75,23 @@ pub fn edit_word(file: &InstructionRow) -> &'static str {
 pub fn details(file: &InstructionRow) -> String {
     match &file.state {
         InstructionState::Sent if file.depth > 0 => {
-            "The file above includes it with @, so it goes out with every message.".to_owned()
+            "The file above includes this file with @, so slug sends it with every message."
+                .to_owned()
         }
-        InstructionState::Sent => "It goes out with every message.".to_owned(),
+        InstructionState::Sent => "slug sends this file with every message.".to_owned(),
         InstructionState::SentAsNote => {
-            "It went out as a note when work came to what it is about.".to_owned()
+            "slug sent this file as a note when work touched its files.".to_owned()
         }
         InstructionState::ForAPart(reason) | InstructionState::NotSent(reason) => {
             format!("It is {reason}.")
         }
         InstructionState::Missing => match file.group {
-            InstructionGroup::User => "What you write here, the model is told in all projects.",
+            InstructionGroup::User => {
+                "slug sends what you write here to the model in every project."
+            }
             InstructionGroup::Project => {
-                "What you write here, the model is told in this project. /init has the model write it."
+                "slug sends what you write here to the model in this project. /init has the model \
+                 write the file."
             }
             InstructionGroup::Rules | InstructionGroup::Local | InstructionGroup::Part => {
                 "There is no file yet."
@@ -111,7 +115,7 @@ pub fn summary(report: &InstructionReport) -> String {
         tokens += file.tokens;
     }
     match count {
-        0 => "nothing goes out".to_owned(),
+        0 => "no file sent".to_owned(),
         count => format!("{} sent, about {}", pluralise(count, "file"), pluralise_tokens(tokens)),
     }
 }
@@ -137,9 +141,9 @@ pub fn after_edit(diff: &FileDiff, file: Option<&InstructionRow>) -> String {
             "The model gets it with your next message."
         }
         Some(InstructionState::SentAsNote | InstructionState::ForAPart(_)) => {
-            "The model gets it once work touches that part."
+            "The model gets the change once work touches those files."
         }
-        Some(InstructionState::NotSent(_)) | None => "The file still does not go out.",
+        Some(InstructionState::NotSent(_)) | None => "slug still does not send this file.",
     };
     format!("{name}: {}. {consequence}", counts.join(", "))
 }

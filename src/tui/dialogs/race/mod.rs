@@ -62,7 +62,8 @@ impl RacePage {
         let agent = self.agent();
         let told = match side(shared, agent) {
             Some(it) if it.summary.state.is_running() => {
-                "This model still answers. Wait for its end, or take the other answer."
+                "This model is still answering. Wait until it has finished, or take the other \
+                 answer."
             }
             Some(it) if !it.summary.state.has_answer() => {
                 "This model has no answer to take. The other one may have."

@@ -94,7 +94,7 @@ fn title(
     } else if waits_for_the_other(page, around) {
         span("a local server with one slot answers one after the other", StyleRole::Muted)
     } else {
-        span("both only read until one is taken", StyleRole::Muted)
+        span("both can only read until you take an answer", StyleRole::Muted)
     };
     paint::both_edges(&[span("Race", StyleRole::Strong)], &[note], styles, area, buffer);
 }

@@ -29,7 +29,7 @@ pub enum SkillsPageRow {
 pub fn rows(report: &PromptLibraryReport) -> Vec<SkillsPageRow> {
     let listed = report.rows.iter().filter(|row| row.is_listed).count();
     let told = match listed {
-        0 => "The model is told of no skill: those of slug itself are yours to call.".to_owned(),
+        0 => "No skills for the model. Only you can call slug's own skills.".to_owned(),
         count => {
             format!("The model is told of {}, and loads what it needs.", pluralise(count, "skill"))
         }

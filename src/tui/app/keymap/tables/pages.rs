@@ -162,7 +162,7 @@ pub const RACE: &[KeyBinding<RaceKey>] = &[
         &[key(KeyCode::Enter), char('o')],
         RaceKey::Open,
         "show its whole conversation, to search in it and copy from it",
-        "open whole",
+        "open conversation",
     ),
     row(&[key(KeyCode::Up), char('k')], RaceKey::Scroll(ScrollAction::LineUp), "line up"),
     row(&[key(KeyCode::Down), char('j')], RaceKey::Scroll(ScrollAction::LineDown), "line down"),
@@ -208,7 +208,7 @@ pub const MCP: &[KeyBinding<McpKey>] = &[
     row(
         &[char('c')],
         McpKey::Accept,
-        "accept the changed definitions that are shown, or copy where to log in",
+        "accept the changed tool definitions, or copy the login address",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
 ];
@@ -226,7 +226,7 @@ pub const MEMORY: &[KeyBinding<MemoryKey>] = &[
     row(&[key(KeyCode::Home), char('g')], MemoryKey::Scroll(ScrollAction::Top), "first file"),
     row(&[key(KeyCode::End), char('G')], MemoryKey::Scroll(ScrollAction::Bottom), "last file"),
     hinted(&[key(KeyCode::Enter)], MemoryKey::Open, "show the file", "show"),
-    hinted(&[char('e')], MemoryKey::Edit, "edit the file in $EDITOR", "edit"),
+    hinted(&[char('e')], MemoryKey::Edit, "edit the file in your editor", "edit"),
     hinted(&[key(KeyCode::Esc), char('q')], MemoryKey::Back, "close", "close"),
 ];
 
