@@ -75,7 +75,7 @@ pub fn change(shared: &mut SharedState, choice: ThemeChoice) -> Vec<ScreenEffect
 pub fn items(theme: &ThemeState) -> Vec<PickerItem> {
     let auto = PickerItem {
         label: ThemeChoice::Auto.to_string(),
-        detail: "matches your terminal".to_owned(),
+        detail: "as your terminal".to_owned(),
         aside: String::new(),
         keywords: String::new(),
         choice: PickerChoice::Theme(ThemeChoice::Auto),
