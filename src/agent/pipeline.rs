@@ -99,8 +99,12 @@ async fn run_granted(
     let output = count_failure(gate, call, stage, ended.output);
     let output = match &provenance.origin {
         ArgumentsOrigin::Model => output,
-        ArgumentsOrigin::User => with_other_input(output, ArgumentsEditor::User, &plan.input),
-        ArgumentsOrigin::Hook(_) => with_other_input(output, ArgumentsEditor::Hook, &plan.input),
+        ArgumentsOrigin::User => {
+            with_other_input(output, ArgumentsEditor::User, &call.input, &plan.input)
+        }
+        ArgumentsOrigin::Hook(_) => {
+            with_other_input(output, ArgumentsEditor::Hook, &call.input, &plan.input)
+        }
         ArgumentsOrigin::Partial(part) => with_partial_note(output, part),
     };
     let output = call_hooks::after(gate, &plan, output, provenance.notes).await;

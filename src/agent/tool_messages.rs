@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{ToolDisplay, ToolOutput, ToolSpec, ToolStatus, lenient_json};
+use crate::domain::{CallInput, ToolDisplay, ToolOutput, ToolSpec, ToolStatus, lenient_json};
 use crate::tools::ToolError;
 
 use super::partial_approval::PartialApproval;
@@ -35,20 +35,28 @@ pub(super) enum ArgumentsEditor {
     Hook,
 }
 
-/// Tells the model that other arguments ran than it sent, and the user what ran.
+/// Tells the model that other arguments ran than it sent, and the user what ran, unless they chose
+/// only how the same command runs.
 pub(super) fn with_other_input(
     output: ToolOutput,
-    who: ArgumentsEditor,
+    editor: ArgumentsEditor,
+    sent: &CallInput,
     ran: &Value,
 ) -> ToolOutput {
-    let (who, to_user) = match who {
+    let (who, to_user) = match editor {
         ArgumentsEditor::User => ("The user", "You"),
         ArgumentsEditor::Hook => ("A hook", "A hook"),
     };
     let note = format!("{who} changed this call. What ran: {ran}\n\n");
     let command = ran.get("command").and_then(Value::as_str);
-    let shown = command.map_or_else(|| ran.to_string(), str::to_owned);
-    let above = format!("{to_user} changed it to `{shown}`\n\n");
+    let has_it = |sent: &Value| sent.get("command").and_then(Value::as_str) == command;
+    let is_same = command.is_some() && matches!(sent, CallInput::Valid(sent) if has_it(sent));
+    let above = if is_same && editor == ArgumentsEditor::User {
+        String::new()
+    } else {
+        let shown = command.map_or_else(|| ran.to_string(), str::to_owned);
+        format!("{to_user} changed it to `{shown}`\n\n")
+    };
     let display = match output.display {
         Some(ToolDisplay::Diff(diff)) => ToolDisplay::Diff(diff),
         Some(ToolDisplay::Terminal { text }) => ToolDisplay::Terminal { text: above + &text },
@@ -200,9 +208,16 @@ mod tests {
         assert!(told.observation.starts_with("The user said no"), "{}", told.observation);
         assert_eq!(shown(told), "You said no: do not push");
         let ran = serde_json::json!({"command": "make"});
-        let output = with_other_input(ToolOutput::text("built"), ArgumentsEditor::User, &ran);
+        let with = |sent: Value| {
+            let sent = CallInput::Valid(sent);
+            with_other_input(ToolOutput::text("built"), ArgumentsEditor::User, &sent, &ran)
+        };
+        let output = with(serde_json::json!({"command": "make all"}));
         assert!(output.observation.starts_with("The user changed this call. What ran: {"));
         assert_eq!(shown(output), "You changed it to `make`\n\nbuilt");
+        let output = with(serde_json::json!({"command": "make", "tty": false}));
+        assert!(output.observation.starts_with("The user changed this call. What ran: {"));
+        assert_eq!(shown(output), "built");
     }
 
     #[test]
