@@ -49,13 +49,19 @@ pub(super) fn folder_entry(
     path: &Path,
     missing: MissingFolders,
 ) -> io::Result<Option<FolderEntry>> {
-    let plain = |part: &Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
-    if !path.is_absolute() || !path.components().all(|part| plain(&part)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a real path"));
-    }
+    check_real(path)?;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
     let folder = folder(parent, missing)?;
     Ok(Some(FolderEntry { folder, name: name.to_owned() }))
+}
+
+fn check_real(path: &Path) -> io::Result<()> {
+    let plain = |part: &Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    if path.is_absolute() && path.components().all(|part| plain(&part)) {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a real path"))
+    }
 }
 
 /// Opens a folder to list what is in it. A symbolic link on the way or at its end gives `ELOOP`.
@@ -70,6 +76,27 @@ pub(super) fn folder_to_list(path: &Path) -> io::Result<OwnedFd> {
         true => Errno::LOOP.into(),
         false => errno.into(),
     })
+}
+
+/// Opens what is at `path` for reading, without waiting for a writer of a FIFO. A symbolic link on the
+/// way or at its end gives `ELOOP`.
+pub(super) fn to_read(path: &Path) -> io::Result<OwnedFd> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        check_real(path)?;
+        let only = rustix::fs::ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(CWD, path, flags, Mode::empty(), only) {
+            Ok(file) => return Ok(file),
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    let Some(entry) = folder_entry(path, MissingFolders::Leave)? else {
+        return Err(Errno::ISDIR.into());
+    };
+    Ok(rustix::fs::openat(&entry.folder, &entry.name, flags, Mode::empty())?)
 }
 
 fn folder(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {

@@ -62,8 +62,8 @@ pub trait Files: Send + Sync {
         expected: Option<Option<ContentHash>>,
     ) -> Result<WriteReport, FileError>;
 
-    /// Opens the regular file at `path` for reading; `None` where there is something else. Blocks:
-    /// for searches, off the asynchronous threads.
+    /// Opens the file at `path`, which was found to be a regular one, for reading; `None` where there is
+    /// something else by now. Blocks: for searches, off the asynchronous threads.
     ///
     /// # Errors
     ///

@@ -64,6 +64,26 @@ async fn r49_special_files_are_told_apart_without_blocking() {
     assert!(DiskFiles.write(dir.path(), b"", None).await.is_err());
 }
 
+#[test]
+fn a_search_opens_only_regular_files_that_no_link_leads_to() {
+    let dir = RealTempDir::new();
+    let at = |name: &str| dir.path().join(name);
+    crate::domain::testing::make_fifo(&at("fifo"));
+    let _listener = UnixListener::bind(at("socket")).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    fs::write(at("folder/file"), "x").unwrap();
+    symlink(at("folder"), at("way")).unwrap();
+    symlink(at("folder/file"), at("link")).unwrap();
+    for name in ["fifo", "socket", "folder", "none", "folder/file/none"] {
+        assert!(DiskFiles.open(&at(name)).unwrap().is_none(), "{name}");
+    }
+    for name in ["way/file", "link", "folder/../link"] {
+        assert!(DiskFiles.open(&at(name)).is_err(), "{name}");
+    }
+    let found = DiskFiles.open(&at("folder/file")).unwrap().unwrap();
+    assert_eq!(io::read_to_string(found).unwrap(), "x");
+}
+
 #[tokio::test]
 async fn more_than_the_limit_is_not_read() {
     let dir = RealTempDir::new();
