@@ -308,22 +308,27 @@ impl Agent {
     }
 
     /// Takes the model and effort of the session that was just opened, unless they were named for
-    /// this run.
-    pub(super) async fn take_over_model(&mut self) {
+    /// this run. Of the provider the log has only the name; returns it where the user has none of that
+    /// name, and all stays as it is.
+    pub(super) async fn take_over_model(&mut self) -> Option<String> {
         let ReplayedConversation { model, provider, effort, .. } = &self.session.conversation;
         let effort = *effort;
         let (ModelPin::Default, Some(model), Some(provider)) =
             (self.setup.model_pin, model.clone(), provider.clone())
         else {
-            return;
+            return None;
         };
         // When no model is configured, the server's current list decides.
         let is_open = self.setup.model.is_none() && self.current_provider().name == provider;
-        if is_open || model == ANY_MODEL || !self.change_to(&provider) {
-            return;
+        if is_open || model == ANY_MODEL {
+            return None;
+        }
+        if !self.change_to(&provider) {
+            return Some(provider);
         }
         (self.model, self.effort) = (Some(model), effort.or(self.current_provider().effort));
         self.tell_model().await;
+        None
     }
 
     /// Changes the provider; `false` when there is none of this name.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use crate::domain::sanitize::sanitize_line;
 use crate::domain::{EntryId, NoticeLevel, SessionId, UserInput};
 use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 
@@ -15,6 +16,10 @@ use super::blocking::blocking;
 use super::jobs::{CallJobs, ended_with_session};
 use super::tool_gate::Interactivity;
 use super::{AgentEvent, ForkPosition};
+
+/// The most tools that a notice names, and the most characters of a name out of a log.
+const MAX_TOOLS_NAMED: usize = 5;
+const MAX_NAME: usize = 64;
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {
@@ -114,14 +119,14 @@ impl Agent {
         let left = self.leave_session().await;
         self.session = active;
         let server_tools = loaded.header.as_ref().map(|header| header.server_tools.as_slice());
-        self.setup.registry.resume_session(server_tools.unwrap_or_default());
+        let unknown_tools = self.setup.registry.resume_session(server_tools.unwrap_or_default());
         if self.setup.parent.is_some() {
             // What a fork has of its parent's log runs on there.
             self.session.interrupted_agents = None;
             self.session.lost_jobs.clear();
         }
         self.allowance.begin_session();
-        self.take_over_model().await;
+        let unknown_provider = self.take_over_model().await;
         let read_only = self.session.read_only.clone();
         match shown {
             Some(first) => self.tell_read(loaded.records, first),
@@ -131,11 +136,39 @@ impl Agent {
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string());
         }
+        self.tell_unknown(unknown_provider, &unknown_tools);
         self.tell_left(left);
         if let Some(reason) = read_only {
             self.events.notice(NoticeLevel::Info, reason);
         }
         Ok(())
+    }
+
+    /// Says what the log names that this run does not have, and that a session goes on without.
+    fn tell_unknown(&self, provider: Option<String>, tools: &[String]) {
+        if let Some(provider) = provider {
+            let text = format!(
+                "Your configuration has no provider {}, which answered in this session. {} answers now; \
+                 /model chooses another.",
+                shown_name(&provider),
+                self.current_provider().name
+            );
+            self.events.notice(NoticeLevel::Warning, text);
+        }
+        if !tools.is_empty() {
+            let shown: Vec<String> =
+                tools.iter().take(MAX_TOOLS_NAMED).map(|name| shown_name(name)).collect();
+            let more = match tools.len().saturating_sub(MAX_TOOLS_NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let text = format!(
+                "This session had tools of MCP servers in its tools array that no server has as they \
+                 were: {}{more}. They are left out; the model finds what there is now with ToolSearch.",
+                shown.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, text);
+        }
     }
 
     /// Loads a session to continue it; a session of another folder or of a newer slug can only be
@@ -257,3 +290,8 @@ impl Agent {
 /// Why a session of a newer slug cannot be continued.
 const NEWER: &str = "This session was written by a newer slug. It is read-only; /fork continues \
     it.";
+
+/// A name out of a log, for a notice.
+fn shown_name(name: &str) -> String {
+    sanitize_line(&name.chars().take(MAX_NAME).collect::<String>())
+}

@@ -72,6 +72,29 @@ async fn a_provider_that_is_not_there_changes_nothing() {
     agent.close().await;
 }
 
+/// A log may come from elsewhere: it chooses among the user's providers, and names no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_names_an_unknown_provider_is_resumed_with_the_current_one() {
+    let (mut fixture, other) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("here")]);
+    agent.turn("one").await;
+    agent.tell(AgentCommand::SetModel("other/small".into())).await;
+    changes_to(&mut agent, "other", "small").await;
+    other.reply(words("there"));
+    agent.turn("two").await;
+    let session = agent.id();
+    agent.close().await;
+    fixture.others.clear();
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    queue_replies(&fixture, [words("here again")]);
+    assert_eq!(agent.turn("three").await, TurnOutcome::Answered);
+    assert_eq!(fixture.model.last_request().model, "test-model");
+    let told = agent.notices().join("\n");
+    assert!(told.contains("no provider other") && told.contains("test answers now"), "{told}");
+    agent.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typed_model_that_the_server_does_not_list_is_used_and_told() {
     let models = FakeModelList::Named(vec!["test-model", "qwen3-coder"]);

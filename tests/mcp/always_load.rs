@@ -99,7 +99,7 @@ fn definitions_of_an_earlier_run_are_in_the_array_and_stay_there() {
     assert!(!env.read("state/received").contains("\"name\":\"big\""), "no rule allows it");
     let loaded = session(&env);
 
-    // What the server says and the configuration wants later changes no session that began before.
+    // What the server says later changes no session that began before.
     env.write("state/description", "later");
     let more = ["-p", "three", "--resume", &loaded];
     server.reply(calls("c5", "mcp__s__echo", json!({"text": "x"})));
@@ -107,15 +107,16 @@ fn definitions_of_an_earlier_run_are_in_the_array_and_stay_there() {
     assert_eq!(array(&third), whole, "{}", told.describe());
     let refused = result_of(server.chat_requests().last().unwrap(), "c5");
     assert!(refused.contains("It has changed the definition of this tool"), "{refused}");
-    configure(&env, false);
-    let (_, fourth) = ask(&env, &server, &more, 0);
-    assert_eq!(array(&fourth), whole);
     let (_, forked) = ask(&env, &server, &["-p", "three", "--fork-session", &loaded], 0);
     assert_eq!(array(&forked), whole);
+    server.assert_clean();
+    configure(&env, false);
+    let (told, fourth) = ask(&env, &server, &more, 0);
+    assert_eq!(array(&fourth), of_slug, "a log alone puts nothing into the array");
+    assert!(told.err.contains("They are left out"), "{}", told.describe());
     configure(&env, true);
     let (_, fifth) = ask(&env, &server, &["-p", "five", "--resume", &deferred], 0);
     assert_eq!(array(&fifth), of_slug);
-    server.assert_clean();
 
     // A new session has the definition that was accepted.
     let begun = |text: &str| {
@@ -151,10 +152,9 @@ fn a_denied_tool_is_not_put_into_the_array() {
     server.assert_clean();
 }
 
-/// The log of a slug that had no such servers is resumed with slug's own tools, and a server that is gone
-/// leaves its tools in the array.
+/// A log may come from elsewhere: tools of a server that is not the user's are not put before the model.
 #[test]
-fn a_server_that_is_gone_leaves_the_array_as_it_was() {
+fn a_server_that_is_gone_takes_its_tools_out_of_the_array() {
     let (env, server) = (env(), ModelServer::start());
     ask(&env, &server, &["-p", "one"], 0);
     let (_, second) = ask(&env, &server, &["-p", "two"], 0);
@@ -162,10 +162,9 @@ fn a_server_that_is_gone_leaves_the_array_as_it_was() {
     let echo = ("c1", "mcp__s__echo", json!({"text": "x"}));
     server.reply(ServerReply::calls("", &[echo]));
     let (_, third) = ask(&env, &server, &["-p", "three", "--resume", &session(&env)], 0);
-    assert_eq!(array(&third), array(&second));
+    assert_eq!((listed(&second), listed(&third)), (TOOLS.to_vec(), Vec::new()));
     let told = result_of(server.chat_requests().last().unwrap(), "c1");
-    assert!(told.contains("The server of the tool mcp__s__echo is not there now"), "{told}");
-    server.assert_clean();
+    assert!(told.contains("There is no tool \"mcp__s__echo\""), "{told}");
 }
 
 /// `/context` shows what each tool of the array costs.
