@@ -173,3 +173,45 @@ fn in_a_sandbox_what_protected_links_lead_to_stays_unchanged() {
     }
     assert!(around(&root.join("config/fish")).is_err());
 }
+
+#[test]
+fn what_the_projects_git_configuration_names_is_protected_as_its_own_files_are() {
+    let names = "[core]\n\thooksPath = ci/hooks\n\tfsmonitor = tools/watch --fast\n\
+                 [includeIf \"gitdir:**\"]\n\tpath = ../shared.gitconfig\n\
+                 [filter \"x\"]\n\tclean = sh clean.sh %f\n[commit]\n\ttemplate = message\n";
+    let [edits, yolo] = with_links(&[]).map(|env| {
+        env.file(".git/config");
+        std::fs::write(env.path(".git/config"), names).unwrap();
+        ["clean.sh", "message", "src/x"].into_iter().for_each(|file| env.file(file));
+        env.started_again()
+    });
+    for env in [&edits, &yolo] {
+        env.writes(
+            Ask,
+            &["ci/hooks/pre-commit", "tools/watch", "shared.gitconfig", "clean.sh", "message"],
+        );
+        env.writes(Allow, &["ci/x", "tools/other", "x/clean.sh", "src/x"]);
+    }
+    yolo.all(
+        Ask,
+        &[
+            "cp src/x clean.sh",
+            "mv src/x tools/watch",
+            "tee shared.gitconfig",
+            "mkdir -p ci/hooks",
+            "rm message",
+        ],
+    );
+    let (root, home) = (edits.workspace.root(), edits.workspace.home().unwrap());
+    let policy =
+        SandboxPolicy::around(root, Some(home), &home.join(".slug"), SandboxNetwork::Off).unwrap();
+    let profile = policy.profile(&HostSandboxDisk, &RuleSet::new()).unwrap();
+    for file in ["clean.sh", "message"] {
+        assert!(profile.fixed.contains(&root.join(file)), "{file}: {:?}", profile.fixed);
+    }
+    // What is not there cannot be made: not the topmost folder of it.
+    for missing in ["ci", "tools", "shared.gitconfig"] {
+        let absent = |it: &crate::domain::MaskedPath| it.path == root.join(missing);
+        assert!(profile.absent.iter().any(absent), "{missing}: {:?}", profile.absent);
+    }
+}
