@@ -160,6 +160,14 @@ impl ProcessHost {
         self.start_child(command, output, text, CommandInput::Nothing, (scratch, None)).await
     }
 
+    /// The protected places that commands in the sandbox have made since the last look.
+    async fn made(&self) -> Vec<String> {
+        match &self.policy {
+            Some(policy) => policy.made().await,
+            None => Vec::new(),
+        }
+    }
+
     fn bash(&self) -> io::Result<&Path> {
         self.programs.bash.as_deref().ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "bash is not in PATH: install it")
@@ -296,20 +304,22 @@ impl Processes for ProcessHost {
     ) -> Result<ScriptOutcome, ProcessError> {
         let began = Instant::now();
         let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
-        let exit = |(cause, held), (refused, denied)| {
+        let exit = |(cause, held), (refused, denied), made| {
             ScriptOutcome::Ended(ScriptExit {
                 cause,
                 elapsed: began.elapsed(),
                 left_running: held == PipeHolder::Yes,
                 refused,
                 denied,
+                made,
             })
         };
 
         let mut running = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                return Ok(exit((ExitCause::Cancelled, PipeHolder::No), Default::default()));
+                let cancelled = (ExitCause::Cancelled, PipeHolder::No);
+                return Ok(exit(cancelled, Default::default(), Vec::new()));
             }
             started = self.start_script(&script) => started.map_err(failed)?,
         };
@@ -317,15 +327,16 @@ impl Processes for ProcessHost {
         let denied_access = (std::mem::take(&mut running.refused), running.denied);
         match over {
             ChildOutcome::Exited(cause) => {
-                Ok(exit(self.finish(&script, running, output, &cancel, cause).await, denied_access))
+                let end = self.finish(&script, running, output, &cancel, cause).await;
+                Ok(exit(end, denied_access, self.made().await))
             }
             ChildOutcome::Cancelled => {
                 self.leave_behind(running, &cancel, None);
-                Ok(exit((ExitCause::Cancelled, PipeHolder::No), denied_access))
+                Ok(exit((ExitCause::Cancelled, PipeHolder::No), denied_access, self.made().await))
             }
             ChildOutcome::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all, Some(&script));
-                Ok(exit((ExitCause::TimedOut, held), denied_access))
+                Ok(exit((ExitCause::TimedOut, held), denied_access, self.made().await))
             }
             ChildOutcome::Detached => {
                 let (leftovers, end_all) = (self.leftovers.clone(), self.end_all.child_token());

@@ -336,7 +336,8 @@ async fn format_result(
     if wanted.is_shortened {
         notes.push("the timeout was lowered to 600 s, the most there is".to_owned());
     }
-    notes.extend(exit.refused_note().into_iter().chain(exit.denied_note()));
+    let of_sandbox = [exit.refused_note(), exit.denied_note(), exit.made_note()];
+    notes.extend(of_sandbox.into_iter().flatten());
     let mut observation = printed.clone();
     if printed.is_empty() {
         observation.push_str("(no output)");

@@ -297,9 +297,31 @@ pub struct ScriptExit {
     pub refused: Vec<String>,
     /// Whether the sandbox found and covered every file that deny rules protect from reading.
     pub denied: ScanExtent,
+    /// Protected places in the sandbox's folder that are new since the last look.
+    pub made: Vec<String>,
 }
 
+/// The most places that a note names.
+const MOST_MADE: usize = 8;
+
 impl ScriptExit {
+    /// The note for the result about protected places that a command in the sandbox has made.
+    pub fn made_note(&self) -> Option<String> {
+        let named: Vec<&str> = self.made.iter().take(MOST_MADE).map(String::as_str).collect();
+        let more = match self.made.len().saturating_sub(MOST_MADE) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| {
+            format!(
+                "new in the sandbox's folder, and protected from now on: {}{more}. Git, editors, package \
+                 managers or agents run or obey what stands there. Tell the user, who should look at it \
+                 before using any of them outside the sandbox",
+                named.join(", ")
+            )
+        })
+    }
+
     /// The note for the result where not every denied file could be found.
     pub fn denied_note(&self) -> Option<String> {
         match self.denied {

@@ -236,6 +236,7 @@ impl Default for ScriptedProcesses {
             left_running: false,
             refused: Vec::new(),
             denied: ScanExtent::Whole,
+            made: Vec::new(),
         };
         Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
     }

@@ -268,6 +268,7 @@ impl Processes for FakeAgentProcesses {
             left_running: false,
             refused: Vec::new(),
             denied: ScanExtent::Whole,
+            made: Vec::new(),
         })
     }
 }

@@ -36,6 +36,7 @@ impl Processes for FailingProcesses {
             left_running: false,
             refused: Vec::new(),
             denied: ScanExtent::Whole,
+            made: Vec::new(),
         })
     }
 }

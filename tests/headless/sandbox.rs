@@ -93,6 +93,24 @@ fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
     }
 }
 
+/// What cannot be prevented is told: places whose names are not reserved, and any further down.
+#[test]
+fn new_protected_places_are_told_once_the_command_has_ended() {
+    for method in ["bwrap", "landlock"] {
+        let env = TestEnv::new();
+        // A command that names such a place is asked about.
+        env.write("src/make.sh", "mkdir -p src/.vscode src/plain; echo x > src/.vscode/tasks.json");
+        let Some(tool_result) = in_sandbox(&env, method, "bash src/make.sh") else { continue };
+        let last = tool_result.lines().last().unwrap();
+        assert!(last.contains("new in the sandbox's folder"), "{method}: {tool_result}");
+        assert!(last.contains("src/.vscode."), "{method}: {tool_result}");
+        let env = TestEnv::new();
+        env.write("src/.vscode/tasks.json", "{}");
+        let Some(tool_result) = in_sandbox(&env, method, "touch src/plain") else { continue };
+        assert!(!tool_result.contains("new in the sandbox"), "{method}: {tool_result}");
+    }
+}
+
 #[test]
 fn s90_refused_hosts_are_the_last_line_of_the_result() {
     let env = TestEnv::new();

@@ -116,7 +116,9 @@ impl ProcessHost {
             }
         };
         let (elapsed, left_running) = (began.elapsed(), false);
-        let exit = ScriptExit { cause, elapsed, left_running, refused, denied };
+        // What a hook makes the next command tells of.
+        let made = Vec::new();
+        let exit = ScriptExit { cause, elapsed, left_running, refused, denied, made };
         let mut complaint = text(&complaint);
         if let Some(note) = exit.refused_note() {
             complaint.push_str(&format!("{note}\n"));
