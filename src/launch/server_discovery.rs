@@ -13,7 +13,7 @@ use crate::providers::{ConnectionConfig, ProviderFault, connect};
 use crate::services::connect::{ConnectFailure, ConnectTarget};
 
 use super::run_context::RunContext;
-use super::servers::ServerConnector;
+use super::servers::{ServerConnector, without_keys};
 
 /// The connections to servers that were found and to the server that the user picked.
 pub(super) struct ServerDiscovery {
@@ -21,6 +21,7 @@ pub(super) struct ServerDiscovery {
     picked: Arc<HttpClient>,
     key_header: Option<String>,
     query: Vec<(String, String)>,
+    redactor: Redactor,
 }
 
 /// Whether the user has picked a server.
@@ -35,7 +36,8 @@ pub(super) enum ServerConsent {
 impl ServerDiscovery {
     /// Prepares the connections; no request is made yet.
     pub(super) fn new(run_context: &RunContext, config: &ResolvedConfig) -> Arc<Self> {
-        let servers = ServerConnector::new(run_context, config, &Redactor::default());
+        let redactor = Redactor::default();
+        let servers = ServerConnector::new(run_context, config, &redactor);
         let ServerTransportConfig { origin_bound: own, .. } = &config.server.connection;
         let query = own.query.iter().map(|(name, it)| (name.clone(), it.value.clone()));
         Arc::new(Self {
@@ -43,6 +45,7 @@ impl ServerDiscovery {
             picked: servers.http(&config.server.connection),
             key_header: own.key_header.as_ref().map(|name| name.value.clone()),
             query: query.collect(),
+            redactor,
         })
     }
 
@@ -54,6 +57,7 @@ impl ServerDiscovery {
         target: ConnectTarget,
     ) -> Result<Vec<String>, ConnectFailure> {
         let ConnectTarget { protocol, endpoint, key, .. } = target;
+        key.iter().for_each(|key| self.redactor.learn(key));
         let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| {
             ConnectFailure { message: error.to_string(), fault: ProviderFault::Other }
         })?;
@@ -67,6 +71,7 @@ impl ServerDiscovery {
         };
         let models = connect(protocol, connection).models().await;
         models
+            .map(|models| without_keys(models, &self.redactor))
             .map(|models| models.into_iter().map(|model| model.id).collect())
             .map_err(|error| ConnectFailure { fault: error.fault(), message: error.message })
     }

@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use secrecy::SecretString;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{
@@ -28,8 +29,8 @@ use crate::platform::key_command::{self, KeyCommandContext, KeyCommandSource};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
 use crate::providers::{
-    self, ConnectionConfig, ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest,
-    StreamEvent,
+    self, ConnectionConfig, ErrorRecovery, ModelCapabilities, ModelInfo, ModelLoading, Provider,
+    ProviderError, ProviderRequest, StreamEvent,
 };
 use crate::trust::TrustStore;
 
@@ -116,7 +117,11 @@ impl<'a> ServerConnector<'a> {
 
     /// The provider for a server; fails when its address is not allowed.
     pub(super) fn connect(&self, server: &ModelServerConfig) -> anyhow::Result<Arc<dyn Provider>> {
-        Ok(providers::connect(server.protocol, self.connection_config(server)?))
+        Ok(self.checked(providers::connect(server.protocol, self.connection_config(server)?)))
+    }
+
+    fn checked(&self, inner: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        Arc::new(CheckedModelList { inner, redactor: self.redactor.clone() })
     }
 
     /// The provider for a server. When the address is not allowed, each request to the provider
@@ -139,7 +144,10 @@ impl<'a> ServerConnector<'a> {
         let key = match &connection.key {
             ApiKey::Fetched(source) => source.fetch().await,
             ApiKey::None | ApiKey::Given(_) => {
-                return Some((providers::connect(server.protocol, connection), Ok(())));
+                return Some((
+                    self.checked(providers::connect(server.protocol, connection)),
+                    Ok(()),
+                ));
             }
         };
         let (key, fetched) = match key {
@@ -147,7 +155,7 @@ impl<'a> ServerConnector<'a> {
             Err(error) => (ApiKey::None, Err(error)),
         };
         connection.key = key;
-        Some((providers::connect(server.protocol, connection), fetched))
+        Some((self.checked(providers::connect(server.protocol, connection)), fetched))
     }
 
     fn connection_config(&self, server: &ModelServerConfig) -> anyhow::Result<ConnectionConfig> {
@@ -294,6 +302,54 @@ impl Provider for UnavailableProvider {
     }
 }
 
+/// A provider without the models whose names have one of slug's keys in them: a server could list the key
+/// that it got, and names of models are shown, logged and saved.
+struct CheckedModelList {
+    inner: Arc<dyn Provider>,
+    redactor: Redactor,
+}
+
+#[async_trait]
+impl Provider for CheckedModelList {
+    fn stream(
+        &self,
+        request: ProviderRequest,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        self.inner.stream(request, cancel)
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        self.inner.models().await.map(|models| without_keys(models, &self.redactor))
+    }
+
+    fn capabilities(&self, model: &str) -> ModelCapabilities {
+        self.inner.capabilities(model)
+    }
+
+    fn is_local(&self) -> bool {
+        self.inner.is_local()
+    }
+
+    fn loading(&self) -> Option<watch::Receiver<Option<ModelLoading>>> {
+        self.inner.loading()
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.inner.host()
+    }
+}
+
+/// The models whose names have none of the keys that `redactor` knows.
+pub(super) fn without_keys(mut models: Vec<ModelInfo>, redactor: &Redactor) -> Vec<ModelInfo> {
+    let before = models.len();
+    models.retain(|model| !redactor.holds_own_key(&model.id));
+    if models.len() < before {
+        tracing::warn!("a server lists models whose names have a key in them; they are left out");
+    }
+    models
+}
+
 /// A key that a command or the keyring prints.
 struct FetchedKeySource {
     source: KeyCommandSource,
@@ -350,4 +406,46 @@ fn variable(name: &str) -> Option<SecretString> {
     let text = process_privacy::variable(name)?.into_string().ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that lists the key that it got.
+    struct ReflectingProvider;
+
+    #[async_trait]
+    impl Provider for ReflectingProvider {
+        fn stream(
+            &self,
+            _request: ProviderRequest,
+            _cancel: CancellationToken,
+        ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+            stream::empty().boxed()
+        }
+
+        async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+            let names =
+                ["qwen3", "x-k3y-of-mine-42", "6b33792d6f662d6d696e652d3432", "24-enim-fo-y3k"];
+            let model = |name: &str| ModelInfo { id: name.to_owned(), ..ModelInfo::default() };
+            Ok(names.map(model).to_vec())
+        }
+
+        fn is_local(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_whose_name_has_a_key_is_not_listed() {
+        let redactor = Redactor::default();
+        let inner = Arc::new(ReflectingProvider);
+        let provider = CheckedModelList { inner, redactor: redactor.clone() };
+        assert_eq!(provider.models().await.unwrap().len(), 4);
+        redactor.learn_key("one", &SecretString::from("k3y-of-mine-42"));
+        let names: Vec<String> =
+            provider.models().await.unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(names, ["qwen3"]);
+    }
 }
