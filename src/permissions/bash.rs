@@ -18,6 +18,7 @@ use super::check::{
 use super::danger;
 use super::paths::{PathZone, ResolvedPath};
 use super::pattern::{RuleMatchKind, exact_rule, refusing_rule};
+use super::place_patterns::named_by_pattern;
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::programs::GitUse;
 use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
@@ -446,6 +447,9 @@ impl CommandEvaluator<'_> {
         self.parts.iter().find_map(|(command, resolved)| {
             if runs_slug(command) {
                 return Some(places::SLUG_SETTINGS);
+            }
+            if let Some(named) = named_by_pattern(command, self.context.workspace.home()) {
+                return Some(named);
             }
             let unknown = Some(command).filter(|_| !is_known(&(command, resolved)));
             let mut given = unknown.into_iter().flat_map(|command| texts(command));

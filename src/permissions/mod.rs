@@ -26,6 +26,7 @@ mod index;
 mod meaning;
 pub mod paths;
 mod pattern;
+mod place_patterns;
 mod places;
 mod programs;
 mod query;

@@ -311,7 +311,7 @@ impl ProtectedPlace {
         (!self.pattern.contains('*')).then(|| (Path::new(self.text()), kind))
     }
 
-    fn text(&self) -> &'static str {
+    pub(super) fn text(&self) -> &'static str {
         self.pattern.trim_end_matches('/')
     }
 

@@ -362,3 +362,49 @@ fn a_file_with_other_names_is_not_changed_unasked() {
         env.all(Allow, &["cp linked src/b", "rm -r linked", "echo x > src/c"]);
     }
 }
+
+/// What a pattern matches is known only when the command runs.
+#[test]
+fn a_pattern_that_could_match_a_protected_name_is_asked_about_in_every_mode() {
+    let env = BypassTestEnv::new(PermissionMode::Yolo);
+    let edits = BypassTestEnv::new(PermissionMode::AllowEdits);
+    let ruled = BypassTestEnv::new(PermissionMode::Ask).allow("Bash");
+    for env in [env, edits, ruled] {
+        env.all(
+            Ask,
+            &[
+                "rm -rf .gi*",
+                "cp x .vsc*/tasks.json",
+                "mv src/a .vs*/x",
+                "rm -rf .g?t",
+                "touch .[g]it/config",
+                "tee .vsc*/x",
+                "python3 x .gi*",
+                "sed -i s/a/b/ .gi*/config",
+                "rm -rf src/*/.gi*",
+                "git rm .vsc*",
+                "chmod +x Jenk*",
+                "rm -rf ~/.b*",
+                "sudo rm -rf .gi*",
+                "find src -exec rm -rf .gi* ;",
+                "xargs rm .gi*",
+                "sh -c 'rm -rf .gi*'",
+                "rm .gi{t,x}*/config",
+            ],
+        );
+    }
+    let yolo = BypassTestEnv::new(PermissionMode::Yolo);
+    yolo.all(
+        Allow,
+        &[
+            "rm *.o",
+            "rm -rf src/*",
+            "cat .gi*",
+            "ls -a .vs*",
+            "cp .env* src",
+            "prettier --write *.json",
+            "rm -rf target/debug/*",
+            "rm test*",
+        ],
+    );
+}
