@@ -499,14 +499,14 @@ fn runs_git(command: &SimpleCommand) -> bool {
     command.words.first().and_then(ShellWord::known).map(base_name) == Some("git")
 }
 
-/// Whether an argument is a path that leaves the workspace and names something that exists. What
+/// Whether an argument is a path that leaves the workspace and names something that exists or could be made. What
 /// the model puts into the scratch folder nobody has looked at, and another part of the line may
 /// put it there first.
 fn is_outside_workspace(argument: &PathArgument) -> bool {
     let leaves = match argument.path.zone {
         PathZone::Inside => false,
         PathZone::Scratch => true,
-        PathZone::Readable | PathZone::Outside => argument.path.exists,
+        PathZone::Readable | PathZone::Outside => argument.can_be_made,
     };
     // A text that begins so is a comment, or a path on some server.
     leaves && !argument.text.starts_with("//") && !is_harmless_device(&argument.path.path)

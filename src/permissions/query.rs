@@ -183,6 +183,15 @@ pub struct PathArgument {
     pub text: String,
     /// Where the path leads.
     pub path: ResolvedPath,
+    /// Whether something exists there, or a program could make it: not where even the first folder of
+    /// the path is missing.
+    pub can_be_made: bool,
+}
+
+impl PathArgument {
+    fn new(text: &str, path: ResolvedPath, can_be_made: bool) -> Self {
+        Self { text: text.to_owned(), path, can_be_made }
+    }
 }
 
 impl ResolvedCommand {

@@ -408,3 +408,27 @@ fn a_pattern_that_could_match_a_protected_name_is_asked_about_in_every_mode() {
         ],
     );
 }
+
+/// A program may make what is not there yet.
+#[test]
+fn a_path_outside_that_does_not_exist_is_outside_all_the_same() {
+    let env = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(tool *)").allow("Bash(node *)");
+    let outside = env.workspace.home().unwrap().join("new/file");
+    let outside = outside.display();
+    for command in [
+        format!("tool {outside}"),
+        format!("tool --output={outside}"),
+        format!("tool -o{outside}"),
+        "tool ../new".to_owned(),
+        "tool ../../new/x".to_owned(),
+        "tool ~/new".to_owned(),
+        "node src/x.js /etc/slug-is-not-there".to_owned(),
+    ] {
+        assert_eq!(env.outcome(&command), Ask, "{command}");
+    }
+    // A text with slashes, of which not even the first part is a folder.
+    env.all(
+        Allow,
+        &["tool /pattern/", "tool src/new", "tool /api/v1/users", "tool s/a/b/", "tool ./x"],
+    );
+}

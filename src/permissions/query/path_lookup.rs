@@ -119,7 +119,7 @@ impl CommandPathLookup<'_> {
             }
         }
         let writes = writes.into_iter();
-        let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
+        let writes = writes.map(|(text, path)| PathArgument::new(text, path, true)).collect();
         let inside = || resolved.folders.iter().map(|folder| folder.real.as_path());
         let beyond_rules = repository::beyond_rules(inside(), &by_words, self.workspace);
         let hindrance =
@@ -262,8 +262,19 @@ impl CommandPathLookup<'_> {
     }
 
     fn argument(&mut self, path: &Path, text: &str, folders: &[PathBuf]) -> Vec<PathArgument> {
-        let found = self.everywhere(path, folders).into_iter();
-        found.map(|path| PathArgument { text: text.to_owned(), path }).collect()
+        let found = self.everywhere(path, folders);
+        let mut arguments = Vec::with_capacity(found.len());
+        for path in found {
+            let can_be_made = path.exists || self.has_top(&path.real);
+            arguments.push(PathArgument::new(text, path, can_be_made));
+        }
+        arguments
+    }
+
+    /// Whether the first folder of an absolute path exists: else it may be any text with a slash.
+    fn has_top(&mut self, path: &Path) -> bool {
+        let top: PathBuf = path.components().take(2).collect();
+        top != path && self.workspace.resolve_cached(&top, Path::new("/"), self.cache).exists
     }
 
     /// The path resolved from each folder that the command may be in.
