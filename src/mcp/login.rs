@@ -21,6 +21,8 @@ use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, OAuthClientConfig,
 };
 
+use secrecy::ExposeSecret;
+
 use crate::domain::sanitize::sanitize_line;
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 
@@ -86,7 +88,8 @@ impl McpLoginTarget {
     async fn manager(&self) -> Result<AuthorizationManager, McpLoginError> {
         let endpoint = HttpEndpoint::parse(&self.url, PlainHttp::LoopbackOnly)
             .map_err(|error| McpLoginError::Address(error.to_string()))?;
-        let requests = LoginRequests::new(self.http.clone(), endpoint.is_local());
+        let credentials = self.credentials.clone();
+        let requests = LoginRequests::new(self.http.clone(), endpoint.is_local(), credentials);
         let url = self.url.trim();
         let manager =
             AuthorizationManager::new_with_oauth_http_client(url, Arc::new(requests)).await;
@@ -103,12 +106,21 @@ impl McpLoginTarget {
     pub(super) async fn authorised(&self) -> Result<AuthorizationManager, McpLoginError> {
         let mut manager = self.manager().await?;
         let has_login = manager.initialize_from_store().await.map_err(|error| failed(&error))?;
-        if let (true, Some(id), Some(secret)) =
-            (has_login, &self.settings.client_id, &self.settings.client_secret)
-        {
+        if !has_login {
+            return Ok(manager);
+        }
+        let client = match &self.settings.client_id {
+            Some(id) => self.settings.client_secret.clone().map(|secret| (id.clone(), secret)),
+            None => {
+                let client = self.credentials.registered_client().await;
+                let client = client.map_err(|error| failed(&error))?;
+                client.map(|(id, secret)| (id, secret.expose_secret().to_owned()))
+            }
+        };
+        if let Some((id, secret)) = client {
             // The library keeps no secret: a renewal needs it again.
-            let config = OAuthClientConfig::new(id.clone(), "http://127.0.0.1/callback");
-            let config = config.with_client_secret(secret.clone());
+            let config = OAuthClientConfig::new(id, "http://127.0.0.1/callback");
+            let config = config.with_client_secret(secret);
             manager.configure_client(config).map_err(|error| failed(&error))?;
         }
         Ok(manager)

@@ -1,5 +1,6 @@
 //! The requests of a login, by slug's own HTTP client: its proxies, its certificates, no redirects to
-//! other places.
+//! other places. The secret of a client that a server registers is noted for the login's file: the
+//! library forgets it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,8 @@ use rmcp::transport::auth::{
 
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 
+use super::credentials::McpCredentials;
+
 /// The most bytes of an answer; the documents of a login have a few kilobytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
@@ -21,11 +24,16 @@ pub(in crate::mcp) struct LoginRequests {
     http: Arc<HttpClient>,
     /// Whether the server itself is on this machine; only then may it name others that are.
     is_local: bool,
+    credentials: McpCredentials,
 }
 
 impl LoginRequests {
-    pub(in crate::mcp) fn new(http: Arc<HttpClient>, is_local: bool) -> Self {
-        Self { http, is_local }
+    pub(in crate::mcp) fn new(
+        http: Arc<HttpClient>,
+        is_local: bool,
+        credentials: McpCredentials,
+    ) -> Self {
+        Self { http, is_local, credentials }
     }
 
     async fn send(
@@ -57,7 +65,11 @@ impl LoginRequests {
                 }
                 body.extend_from_slice(&piece);
             }
-            Ok(answer.body(body)?)
+            let answer = answer.body(body)?;
+            if answer.status().is_success() {
+                self.credentials.note_registration(answer.body());
+            }
+            Ok(answer)
         };
         match tokio::time::timeout(limit, exchange).await {
             Ok(answer) => answer,
