@@ -9,6 +9,7 @@ mod commands;
 mod compaction;
 mod compaction_windows;
 mod context_notes;
+mod early_starts;
 mod edit_diagnostics;
 mod fakes;
 mod faults;

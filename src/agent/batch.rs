@@ -64,4 +64,5 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
         }
     });
     join_all(running).await;
+    gate.early.clear();
 }

@@ -55,6 +55,11 @@ impl SessionHooks {
         is_for_it && self.hooks.has(event)
     }
 
+    /// Whether a hook would run for this.
+    pub(super) fn is_due(&self, payload: &HookPayload) -> bool {
+        self.has(payload.event()) && self.hooks.has_fitting(payload)
+    }
+
     /// Runs the hooks of an event and shows their messages and failures to the user.
     pub(super) async fn fire(
         &self,

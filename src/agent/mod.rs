@@ -22,6 +22,8 @@ mod command_inbox;
 mod compaction;
 mod danger_facts;
 mod debug_events;
+mod early_calls;
+mod early_start;
 mod edit_diagnostics;
 mod event;
 mod event_queue;

@@ -92,6 +92,16 @@ impl ResponseAssembler {
         })
     }
 
+    /// The calls so far, each with its id, name and arguments as far as they have arrived.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (&CallId, &str, &str)> {
+        self.parts.iter().filter_map(|part| match part {
+            AssembledPart::Call { id, name, json, .. } => Some((id, &**name, &**json)),
+            AssembledPart::Text(_)
+            | AssembledPart::Thinking { .. }
+            | AssembledPart::Sealed { .. } => None,
+        })
+    }
+
     /// The message of a response that has ended. Empty text is left out.
     pub fn finish(self) -> Message {
         self.message(ResponseExtent::Whole)

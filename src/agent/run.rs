@@ -1,17 +1,19 @@
 //! The only place that runs a tool, and it needs a ticket: the last look at what the call touches,
 //! the intent in the log, the tool itself with the files that it named, and what it changed. What the
-//! user's own message has read needs none ([`run_unasked`]).
+//! user's own message has read needs none ([`run_unasked`]). A read that was started while its response
+//! streamed ([`run_early`]) takes the same steps, and gets its result from `early_calls`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ContentHash, JobState, PermissionOutcome, ToolOutput};
 use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
-use crate::tools::{AskUser, NobodyToAsk, Processes, Tool, ToolContext, ToolError};
+use crate::tools::{AskUser, NobodyToAsk, Processes, ReadLedger, Tool, ToolContext, ToolError};
 
 use super::call_mode::CallMode;
 use super::call_plan::CallPlan;
@@ -124,21 +126,33 @@ pub(super) async fn run(
         tokio::time::sleep(CANCELLED_TOOL_GRACE).await;
     };
     tokio::pin!(out_of_time);
-    let tool = &plan.tool;
-    let running = tool.run(&context, ticket.into_input());
+    let early = gate.early.take(call);
+    let running = async {
+        let early = match early {
+            Some(early) => early.result(&query, &gate.context.reads).await,
+            None => None,
+        };
+        match early {
+            Some((output, elapsed)) => (output, Some(elapsed)),
+            None => {
+                let tool = &plan.tool;
+                (tool.run(&context, ticket.into_input()).await, None)
+            }
+        }
+    };
     tokio::pin!(running);
-    let output = loop {
+    let (output, early) = loop {
         tokio::select! {
-            output = &mut running => break output,
+            ended = &mut running => break ended,
             () = tool_events.wait() => recorder.record_events(&call.id, &tool_events).await,
             () = &mut out_of_time => {
                 let late = recorder.clone().record_late_events(call.id.clone(), tool_events.clone());
                 drop(gate.journal.look_after(late));
-                break Ok(stopped_after(&tool_events.recent_output()));
+                break (Ok(stopped_after(&tool_events.recent_output())), None);
             }
         }
     };
-    let elapsed = started.elapsed();
+    let elapsed = early.unwrap_or_else(|| started.elapsed());
     keep_scratch_private(gate);
     recorder.record_events(&call.id, &tool_events).await;
     if let Some(tracker) = tracker {
@@ -152,6 +166,22 @@ pub(super) async fn run(
     let output = with_new_findings(gate, &changes, output).await;
     let output = without_keys(&gate.redactor, output);
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
+}
+
+/// Runs a call while its response still streams, and tells nobody. It gets a ledger of its own, so that
+/// what it reads is not taken for something that the model has seen.
+pub(super) async fn run_early(
+    gate: &ToolGate,
+    plan: &CallPlan,
+    (ticket, query): (ToolCallTicket, &PermissionQuery),
+    cancel: CancellationToken,
+) -> (Result<ToolOutput, ToolError>, Duration) {
+    let started = Instant::now();
+    let reads = Arc::new(ReadLedger::default());
+    let context = ToolContext { reads, cancel, ..gate.context_for(query) };
+    let tool = &plan.tool;
+    let output = tool.run(&context, ticket.into_input()).await;
+    (output, started.elapsed())
 }
 
 /// Around each call: a command in the scratch folder is not asked about, and may have opened it to others.

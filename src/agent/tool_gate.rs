@@ -23,6 +23,7 @@ use crate::tools::{
 
 use super::approvals::{PendingApprovals, PendingQuestions};
 use super::children::fork_limits::ForkLimits;
+use super::early_calls::EarlyCalls;
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
 use super::hooks::SessionHooks;
@@ -68,6 +69,7 @@ pub(super) struct ToolGate {
     pub(super) questions: Arc<PendingQuestions>,
     pub(super) watch: Arc<FolderWatcher>,
     pub(super) repeats: RepeatedCalls,
+    pub(super) early: EarlyCalls,
     pub(super) interactivity: Interactivity,
     pub(super) journal: Arc<SessionJournal>,
     pub(super) blobs: BlobStore,

@@ -2,8 +2,8 @@
 //!
 //! `turn_runner` feeds it [`TurnInput`]s and carries out the [`TurnAction`]s in order. There is no
 //! clock, no I/O and no randomness here; the length of a pause and its jitter come in with the
-//! failure. Invariants: tools run only after a whole response, each call gets exactly one result,
-//! and no action follows [`TurnAction::End`].
+//! failure. Invariants: calls run only after a whole response (what `early_start` begins before that is no
+//! call until then), each call gets exactly one result, and no action follows [`TurnAction::End`].
 
 use crate::domain::{Message, StopReason, TokenUsage, ToolCall};
 use crate::providers::retry::{ReceivedContent, RetryAttempt};

@@ -14,6 +14,7 @@ use crate::tools::{
 use super::agent_loop::Agent;
 use super::children::call_agents::ChildSource;
 use super::children::child_setup::ChildTemplate;
+use super::early_calls::EarlyCalls;
 use super::journal::SessionJournal;
 use super::repeats::RepeatedCalls;
 use super::session_tasks::LoggedTasks;
@@ -59,6 +60,7 @@ impl Agent {
             questions: self.questions.clone(),
             watch: self.watch.clone(),
             repeats: RepeatedCalls::default(),
+            early: EarlyCalls::default(),
             interactivity: self.setup.interactivity,
             journal,
             blobs: self.setup.blobs.clone(),

@@ -24,6 +24,7 @@ use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 use super::agent_loop::Agent;
 use super::command_inbox::CommandInbox;
 use super::compaction::summary::{self, CompactionRun, CompletedCompaction};
+use super::early_start::start_complete_calls;
 use super::pipeline::{give_up, refuse};
 use super::random_fraction::random_fraction;
 use super::session_hooks::StopHookDecision;
@@ -234,6 +235,18 @@ impl TurnRun {
         }
     }
 
+    /// Starts what can run before the response has ended, and drops it where the response is void.
+    fn start_calls_early(&self, has_more_of_call: bool) {
+        match self.machine.response().filter(|response| response.has_begun()) {
+            Some(response) if has_more_of_call && self.tool_choice == ToolChoice::Auto => {
+                start_complete_calls(&self.gate, response);
+            }
+            Some(_) => {}
+            None if self.calls.is_none() => self.gate.early.clear(),
+            None => {}
+        }
+    }
+
     /// Tells the running calls whether a message of the user waits for their end.
     fn signal_steering(&self) {
         self.gate.context.steering.set(!self.steering.is_empty());
@@ -306,9 +319,11 @@ impl Agent {
             if input == TurnInput::PauseOver {
                 running.pause_over = None;
             }
+            let is_of_call = matches!(input, TurnInput::Event(StreamEvent::ToolInputDelta { .. }));
             for action in running.machine.step(input) {
                 inputs.extend(self.perform(running, action).await);
             }
+            running.start_calls_early(is_of_call);
         }
     }
 

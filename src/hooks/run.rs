@@ -235,6 +235,11 @@ impl HookSet {
         loaded.hooks.iter().any(|hook| hook.event == event && !off.contains(&hook.id))
     }
 
+    /// Whether any hook that is on matches the payload.
+    pub fn has_fitting(&self, payload: &HookPayload) -> bool {
+        !self.loaded().fitting(payload).is_empty()
+    }
+
     /// All hooks, in order, for `/hooks`.
     pub fn rows(&self) -> Vec<HookRow> {
         let loaded = self.loaded();

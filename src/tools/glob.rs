@@ -88,6 +88,10 @@ impl Tool for GlobTool {
         Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.root)])
     }
 
+    fn can_start_early(&self) -> bool {
+        true
+    }
+
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let GlobArguments { root, pattern } = parse_arguments(&input, &context.place)?;
         let matcher = matcher(&pattern)?;

@@ -164,6 +164,10 @@ impl Tool for GrepTool {
         Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.root)])
     }
 
+    fn can_start_early(&self) -> bool {
+        true
+    }
+
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = parse_arguments(&input, &context.place)?;
         let (matcher, size) = matcher(&wanted)?;

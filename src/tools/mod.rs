@@ -135,6 +135,12 @@ pub trait Tool: Send + Sync {
     fn access(&self, input: &Value, place: &WorkingDirectory)
     -> Result<Vec<ToolAccess>, ToolError>;
 
+    /// Whether a call may run before its response has ended, and its result be dropped: it only looks at
+    /// files, tells nobody of it, and keeps nothing.
+    fn can_start_early(&self) -> bool {
+        false
+    }
+
     /// Whether what a call with this input changes is found only by asking ([`Self::find_changes`]).
     fn has_changes_to_find(&self, _input: &Value) -> bool {
         false

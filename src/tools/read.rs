@@ -114,6 +114,10 @@ impl Tool for ReadTool {
         Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.path)])
     }
 
+    fn can_start_early(&self) -> bool {
+        true
+    }
+
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = parse_arguments(&input, &context.place)?;
         let shown = context.place.show(&wanted.path);

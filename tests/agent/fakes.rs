@@ -21,7 +21,7 @@ use slug_code::tools::{
     ExitCause, FileError, FileState, Files, FolderItem, ProcessError, Processes, ScriptExit,
     ScriptSpec, WriteReport,
 };
-use tokio::sync::{Barrier, Semaphore};
+use tokio::sync::{Barrier, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 /// An event of a scripted response.
@@ -31,6 +31,29 @@ pub enum ScriptedEvent {
     Fail(ProviderError),
     /// No more events come, and the stream stays open.
     Hang,
+    /// No more events come until the test says so.
+    Wait(Arc<StreamPause>),
+}
+
+/// A place in a response that waits for the test.
+pub struct StreamPause {
+    reached: Semaphore,
+    released: Semaphore,
+}
+
+impl StreamPause {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self { reached: Semaphore::new(0), released: Semaphore::new(0) })
+    }
+
+    /// Waits until all that comes before has been taken by the agent.
+    pub async fn reached(&self) {
+        self.reached.acquire().await.unwrap().forget();
+    }
+
+    pub fn release(&self) {
+        self.released.add_permits(1);
+    }
 }
 
 pub type ScriptedStream = Vec<ScriptedEvent>;
@@ -135,6 +158,11 @@ pub fn play(reply: ScriptedStream) -> BoxStream<'static, Result<StreamEvent, Pro
                 ScriptedEvent::Event(event) => Ok(event),
                 ScriptedEvent::Fail(error) => Err(error),
                 ScriptedEvent::Hang => future::pending().await,
+                ScriptedEvent::Wait(pause) => {
+                    pause.reached.add_permits(1);
+                    pause.released.acquire().await.unwrap().forget();
+                    Ok(StreamEvent::Text(" ".into()))
+                }
             }
         })
         .boxed()
@@ -280,6 +308,7 @@ pub struct FakeFiles {
     pair: Barrier,
     slow: Semaphore,
     writing: Arc<Semaphore>,
+    reads: watch::Sender<Vec<String>>,
 }
 
 impl FakeFiles {
@@ -289,11 +318,23 @@ impl FakeFiles {
             pair: Barrier::new(2),
             slow: Semaphore::new(0),
             writing: Arc::new(Semaphore::new(0)),
+            reads: watch::Sender::default(),
         }
     }
 
     pub fn release(&self) {
         self.slow.add_permits(1);
+    }
+
+    /// The names of the files that were read, in order.
+    pub fn reads(&self) -> Vec<String> {
+        self.reads.borrow().clone()
+    }
+
+    /// Waits until this file was read.
+    pub async fn reading(&self, name: &str) {
+        let has_it = |reads: &Vec<String>| reads.iter().any(|it| it == name);
+        self.reads.subscribe().wait_for(has_it).await.unwrap();
     }
 
     /// Waits until a slow write has begun.
@@ -313,6 +354,8 @@ impl Files for FakeFiles {
         if is_named(path, "pair") {
             self.pair.wait().await;
         }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.reads.send_modify(|reads| reads.push(name));
         self.disk.read(path, limit).await
     }
 
