@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod domain;
 pub mod emulator;
 pub mod eval;
+pub mod formatters;
 pub mod headless;
 pub mod hooks;
 pub mod launch;

@@ -26,9 +26,9 @@ use slug_code::platform::files::DiskFiles;
 use slug_code::platform::redact::Redactor;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
-    DeniedTools, FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader,
-    NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk, OutputFile, OutputFiles,
-    ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    DeniedTools, FileChange, FixedMode, InMemoryTasks, NoFormatters, NoLanguageServers,
+    NoPdfReader, NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk, OutputFile,
+    OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -187,6 +187,7 @@ impl McpTestEnv {
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
             code: Arc::new(NoLanguageServers),
+            formatter: Arc::new(NoFormatters),
             user: Arc::new(NobodyToAsk),
             agents: Arc::new(NoSubagents),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
-use slug_code::platform::process::{HostPrograms, PipedCommand, PipedOutput, ProcessHost};
+use slug_code::platform::process::{
+    HostPrograms, PIPED_OUTPUT_LIMIT, PipedCommand, PipedOutput, ProcessHost,
+};
 use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
@@ -113,6 +115,7 @@ fn piped(line: &str, cwd: &Path) -> PipedCommand {
         cwd: cwd.to_owned(),
         timeout: LONG,
         input: "{\"a\": \"it's $(here)\"}".to_owned(),
+        output_limit: PIPED_OUTPUT_LIMIT,
         variables: vec![("SLUG_IN_HOOK", "1".into())],
     }
 }

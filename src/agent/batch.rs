@@ -39,7 +39,13 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
     let repeated = repeated_within(&calls, &footprints);
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
-    let running = calls.iter().zip(plans).enumerate().map(|(at, (call, plan))| {
+    // A file that several calls change is formatted with the last.
+    let changed_by = footprints.iter().zip(&repeated).map(|(footprint, is_repeated)| {
+        if *is_repeated { &[] } else { footprint.paths_to_change() }
+    });
+    let announced: Vec<_> = changed_by.map(|paths| gate.context.reads.announce(paths)).collect();
+    let calls_with_plans = calls.iter().zip(plans).zip(announced).enumerate();
+    let running = calls_with_plans.map(|(at, ((call, plan), announced))| {
         let earlier_that = |matters: fn(&CallFootprint, &CallFootprint) -> bool| {
             let earlier = footprints[..at].iter().zip(&done);
             earlier
@@ -57,6 +63,7 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
         async move {
             let _done = done.clone().drop_guard();
             let _asked = asked.clone().drop_guard();
+            let _announced = announced;
             if is_repeated {
                 return answer_unrun(gate, call, ToolOutput::text(SAME_CALL)).await;
             }

@@ -219,6 +219,14 @@ impl CallFootprint {
         }
     }
 
+    /// The files that the call names and changes.
+    pub(super) fn paths_to_change(&self) -> &[PathBuf] {
+        match self {
+            Self::Changes(paths) => paths,
+            Self::Reads(_) | Self::Polls | Self::InOrder | Self::Unknown => &[],
+        }
+    }
+
     fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Reads(paths) | Self::Changes(paths) => paths,

@@ -19,8 +19,8 @@ use crate::session::{BlobStore, SessionStore};
 use crate::skills::PromptPlaces;
 use crate::subagents::SubagentTypes;
 use crate::tools::{
-    Files, LanguageServers, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages,
-    WorkingDirectory,
+    Files, LanguageServers, PdfReader, Processes, ServerPrompts, TextFormatter, ToolRegistry,
+    WebPages, WorkingDirectory,
 };
 
 use super::children::fork_limits::ForkLimits;
@@ -114,6 +114,8 @@ pub struct AgentSetup {
     pub pdfs: Arc<dyn PdfReader>,
     /// Answers questions about code, and finds mistakes after changes.
     pub code: Arc<dyn LanguageServers>,
+    /// Formats what tools write as the project does.
+    pub formatter: Arc<dyn TextFormatter>,
     /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
     pub escalation: Option<SandboxInForce>,
     /// Whether the project's own settings files count.

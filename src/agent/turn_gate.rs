@@ -113,6 +113,7 @@ impl Agent {
             web: self.setup.web.clone(),
             pdfs: self.setup.pdfs.clone(),
             code: self.setup.code.clone(),
+            formatter: self.setup.formatter.clone(),
             user: Arc::new(NobodyToAsk),
             agents: Arc::new(NoSubagents),
             mode: Arc::new(FixedMode(self.permissions.mode())),

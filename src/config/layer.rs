@@ -11,8 +11,8 @@ use super::server::{self, OriginBoundLayer, ServerConfigLayer};
 use super::services::{self, ProtocolService};
 use super::{
     ConfigEnvironment, ConfigError, ConfigFlags, ConfigOrigin, ConfigText, ConfigValue,
-    ExitTranscript, KeyPreset, LocalModelConfig, ModeChoice, ModelChoice, NotificationMethod,
-    ServiceVariables, StatusItems, ThemeChoice,
+    ExitTranscript, FormatterConfig, KeyPreset, LocalModelConfig, ModeChoice, ModelChoice,
+    NotificationMethod, ServiceVariables, StatusItems, ThemeChoice,
 };
 use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress};
 
@@ -48,6 +48,7 @@ pub(super) struct ConfigLayer {
     pub lsp_wait: Option<ConfigValue<u32>>,
     pub lsp_memory: Option<ConfigValue<u32>>,
     pub local: LocalModelConfig,
+    pub formatters: FormatterConfig,
     pub providers: BTreeMap<String, ProviderConfigLayer>,
     pub theme: Option<ConfigValue<ThemeChoice>>,
     pub keys: Option<ConfigValue<KeyPreset>>,
@@ -216,6 +217,7 @@ impl ConfigLayer {
                 .lsp_memory
                 .and_then(|it| findings.count(&it, 256, "lsp.memory_mb", &place)),
             local: findings.local(raw.local, folder, &place),
+            formatters: FormatterConfig::new(raw.formatters, &place),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: providers
                 .filter_map(|(name, it)| {
@@ -443,6 +445,8 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     let servers = std::mem::take(&mut raw.lsp);
     dropped.extend(servers.values().map(|it| ("lsp", it.line)));
     dropped.extend(std::mem::take(&mut raw.local).line().map(|line| ("local", line)));
+    let formatters = std::mem::take(&mut raw.formatters);
+    dropped.extend(formatters.line().map(|line| ("formatters", line)));
     dropped.sort_by_key(|(_, line)| *line);
     dropped
 }

@@ -11,6 +11,7 @@ mod connection;
 mod endpoint;
 mod error;
 mod findings;
+mod formatters;
 mod inputrc;
 mod inputs;
 mod layer;
@@ -34,6 +35,7 @@ pub use connection::{
 };
 pub use endpoint::{ConfigEndpoint, ConfigEndpointError, EndpointSecurity, ServerOrigin};
 pub use error::ConfigError;
+pub use formatters::FormatterConfig;
 pub use inputrc::inputrc_files;
 pub use inputs::{
     ConfigEnvironment, ConfigFiles, ConfigFlags, ConfigText, ConfigTexts, ServiceVariables,

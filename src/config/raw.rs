@@ -6,6 +6,7 @@
 //! a value makes sense is decided when it is resolved.
 
 mod local;
+mod programs;
 mod server;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 use super::settings;
 
 pub use local::RawLocal;
+pub use programs::RawFormatters;
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
@@ -80,6 +82,7 @@ pub struct RawConfig {
     /// The tables `[lsp.NAME]`, by name, as JSON: `crate::lsp` reads their keys.
     pub lsp: BTreeMap<String, LineValue<Value>>,
     pub local: RawLocal,
+    pub formatters: RawFormatters,
     /// `lsp.wait_seconds`
     pub lsp_wait: Option<LineValue<i64>>,
     /// `lsp.memory_mb`
@@ -240,6 +243,7 @@ impl ConfigReader<'_> {
                 "providers" => self.providers(value),
                 "mcp" => self.mcp(value),
                 "lsp" => self.lsp(value),
+                "formatters" => self.formatters(value),
                 "local" => self.local(value),
                 "ui" => self.ui(value),
                 "sandbox" => self.sandbox(value),
@@ -258,33 +262,6 @@ impl ConfigReader<'_> {
             match key.get_ref().as_ref() {
                 "turn" => self.parsed.raw.budget_turn = self.string(&path, value),
                 "session" => self.parsed.raw.budget_session = self.string(&path, value),
-                _ => self.unknown(&path, key.span()),
-            }
-        }
-    }
-
-    fn mcp(&mut self, value: &TomlValue<'_>) {
-        let Some(table) = self.table("mcp", value) else { return };
-        for (key, value) in table {
-            let line = self.line(key.span());
-            let server = LineValue { value: json(value.get_ref()), line };
-            self.parsed.raw.mcp.insert(key.get_ref().to_string(), server);
-        }
-    }
-
-    fn lsp(&mut self, value: &TomlValue<'_>) {
-        let Some(table) = self.table("lsp", value) else { return };
-        for (key, value) in table {
-            let path = format!("lsp.{}", key.get_ref());
-            match key.get_ref().as_ref() {
-                "wait_seconds" => self.parsed.raw.lsp_wait = self.integer(&path, value),
-                "memory_mb" => self.parsed.raw.lsp_memory = self.integer(&path, value),
-                // A key that is no table would be a server by this name.
-                name if value.get_ref().is_table() => {
-                    let line = self.line(key.span());
-                    let server = LineValue { value: json(value.get_ref()), line };
-                    self.parsed.raw.lsp.insert(name.to_owned(), server);
-                }
                 _ => self.unknown(&path, key.span()),
             }
         }

@@ -13,8 +13,8 @@ use super::raw;
 use super::server::{self, ModelServerConfig, ServerConfigLayer};
 use super::services;
 use super::{
-    ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, LocalModelConfig,
-    ModeChoice, NotificationMethod, StatusItems, ThemeChoice,
+    ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, FormatterConfig, KeyPreset,
+    LocalModelConfig, ModeChoice, NotificationMethod, StatusItems, ThemeChoice,
 };
 use crate::domain::{
     HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress,
@@ -72,6 +72,8 @@ pub struct ResolvedConfig {
     pub lsp_memory: ConfigValue<u32>,
     /// The model whose server slug runs itself.
     pub local: LocalModelConfig,
+    /// The formatters that the user sets up, and whether any runs.
+    pub formatters: FormatterConfig,
     pub theme: ConfigValue<ThemeChoice>,
     /// The keys that slug starts with, before the user's own are added.
     pub keys: ConfigValue<KeyPreset>,
@@ -419,6 +421,7 @@ fn merge(
         top.lsp_wait = layer.lsp_wait.or(top.lsp_wait);
         top.lsp_memory = layer.lsp_memory.or(top.lsp_memory);
         top.local = top.local.overridden(layer.local);
+        top.formatters = top.formatters.overridden(layer.formatters);
     }
     let asked =
         top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
@@ -464,6 +467,7 @@ fn merge(
         lsp_wait: top.lsp_wait.unwrap_or(ConfigValue::default(3)),
         lsp_memory: top.lsp_memory.unwrap_or(ConfigValue::default(4096)),
         local: top.local,
+        formatters: top.formatters,
         theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),

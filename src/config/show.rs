@@ -98,6 +98,8 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         optional("web.searxng", config.searxng.as_ref(), |it| json!(it.as_str())),
         row("lsp.wait_seconds", &config.lsp_wait, |seconds| json!(seconds)),
         row("lsp.memory_mb", &config.lsp_memory, |megabytes| json!(megabytes)),
+        row("formatters.enabled", &config.formatters.enabled(), |flag| json!(flag)),
+        optional("formatters.allow", config.formatters.allow.as_ref(), |names| json!(names)),
         optional("local.model", config.local.model.as_ref(), |path| json!(path)),
         optional("local.context", config.local.context.as_ref(), |tokens| json!(tokens)),
         optional("local.server", config.local.server.as_ref(), |program| json!(program)),
@@ -126,6 +128,9 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
             let shown = shown.into_iter().filter_map(|key| Some((key, keys.get(key)?)));
             json!(shown.collect::<std::collections::BTreeMap<_, _>>())
         })
+    }));
+    rows.extend(config.formatters.tables.iter().map(|(name, formatter)| {
+        row(&format!("formatters.{name}"), formatter, |keys| keys.clone())
     }));
     rows.extend([
         row("ui.theme", &config.theme, theme),

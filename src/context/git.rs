@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ContextProvider;
 use crate::domain::MaskedPathKind;
-use crate::platform::process::{PipedCommand, ProcessHost};
+use crate::platform::process::{PIPED_OUTPUT_LIMIT, PipedCommand, ProcessHost};
 use crate::platform::sandbox::is_placeholder;
 
 /// A git program that is safe to run: it is not from the workspace.
@@ -154,9 +154,14 @@ impl GitExecutable {
         for word in [self.program.to_str()?].iter().chain(&HARDENED).chain(arguments) {
             line.push_str(&format!(" {}", quoted(word)));
         }
-        let (cwd, variables) = (cwd.to_owned(), Vec::new());
-        let piped =
-            PipedCommand { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
+        let piped = PipedCommand {
+            line,
+            cwd: cwd.to_owned(),
+            timeout: TIME_LIMIT,
+            input: String::new(),
+            output_limit: PIPED_OUTPUT_LIMIT,
+            variables: Vec::new(),
+        };
         let output = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
         let end = match output.stdout.len() as u64 >= MAX_OUTPUT {
             true => GitExit::Cut,

@@ -23,6 +23,9 @@ pub struct FileDiff {
     /// The change of the file's permissions; `None` if they stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<FileModeChange>,
+    /// The project's formatter that has made the new text of what the call proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formatted_by: Option<String>,
 }
 
 /// The permission bits of a file, before and after.
@@ -134,7 +137,7 @@ impl FileDiff {
                 lines,
             });
         }
-        Self { path: path.into(), hunks, added, removed, mode: None }
+        Self { path: path.into(), hunks, added, removed, mode: None, formatted_by: None }
     }
 
     /// All lines in order, each with its hunk.

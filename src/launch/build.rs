@@ -39,6 +39,7 @@ use crate::tools::{
     LanguageServers, NoLanguageServers, ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory,
 };
 
+use super::formatters;
 use super::hooks;
 use super::local;
 use super::lsp;
@@ -160,6 +161,8 @@ pub(super) fn parts(
         Some(servers) => servers.clone(),
         None => Arc::new(NoLanguageServers),
     };
+    let (formatter, formatter_notices) =
+        formatters::formatter(run_context, config, project, (inside.clone(), processes.clone()));
     let store = store(run_context);
     let RunParticipants { mut providers, interactivity, last_models, debug, notices } =
         participants;
@@ -222,6 +225,7 @@ pub(super) fn parts(
                 .transport(&config.server.connection.shared()),
         )?,
         code,
+        formatter,
         pdfs: Arc::new(PopplerReader::new(
             ReaderProcess::new(supervisor::program()?),
             std::env::var_os("PATH").unwrap_or_default(),
@@ -255,6 +259,7 @@ pub(super) fn parts(
             .chain(&sandbox_notices)
             .chain(&server_notices)
             .chain(&language_notices)
+            .chain(&formatter_notices)
             .chain(&notices)
             .chain(&subagent_notices)
             .cloned()

@@ -25,7 +25,7 @@ use crate::hooks::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::permissions::{PermissionQuery, RuleSet, Workspace, decide};
-use crate::platform::process::{PipedCommand, ProcessHost};
+use crate::platform::process::{PIPED_OUTPUT_LIMIT, PipedCommand, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::platform::{sandbox, which};
 use crate::tools::{ExitCause, SHELL_TOOL};
@@ -101,8 +101,14 @@ impl HookRunner for SupervisedHookRunner {
                 (format!("cd '{to}' || exit 127\n{}", command.line), it.scratch.path().to_owned())
             }
         };
-        let piped =
-            PipedCommand { line, cwd, timeout: command.limit, input: command.input, variables };
+        let piped = PipedCommand {
+            line,
+            cwd,
+            timeout: command.limit,
+            input: command.input,
+            output_limit: PIPED_OUTPUT_LIMIT,
+            variables,
+        };
         let processes = read_only.map_or(&*self.inside, |it| &it.host);
         match processes.run_piped(piped, cancel).await {
             Ok(output) => HookCommandResult {

@@ -7,6 +7,7 @@ mod build;
 mod completion_files;
 mod connections;
 mod first_model;
+mod formatters;
 mod hook_trust;
 mod hooks;
 mod linear;

@@ -116,6 +116,58 @@ pub(super) fn establish(
     Ok(Some(SandboxSetup { inside, escalation, notices }))
 }
 
+/// A sandbox around a folder in which nothing can be changed and that has no network, for a run that has
+/// no other sandbox.
+#[derive(Clone)]
+pub(super) struct ReadingSandbox {
+    run_context: RunContext,
+    folder: PathBuf,
+    project: ProjectSettingsTrust,
+    method: Option<SandboxBackendKind>,
+}
+
+/// The reading sandbox of this run around `folder`.
+pub(super) fn reading(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+    folder: PathBuf,
+) -> ReadingSandbox {
+    let (run_context, method) = (run_context.clone(), config.sandbox_method.value);
+    ReadingSandbox { run_context, folder, project, method }
+}
+
+impl ReadingSandbox {
+    /// `host` with this sandbox, in which only `scratch` can be changed. What deny rules of the settings
+    /// files hide stays hidden; they are read for each command. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When there can be none around the folder, or this machine has none; a phrase.
+    pub(super) fn around(
+        &self,
+        host: &ProcessHost,
+        scratch: PathBuf,
+    ) -> Result<ProcessHost, String> {
+        let Self { run_context, folder, project, method } = self;
+        let (home, own) = (run_context.user_home.as_deref(), run_context.home.root());
+        let policy = SandboxPolicy::around(folder, home, own, SandboxNetwork::Off)
+            .map_err(|error| error.to_string())?
+            .with_work_in(run_context.cwd.clone());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let backend = sandbox::find(*method, &path, folder);
+        let backend = backend.map_err(|_| "this machine has no sandbox that works".to_owned())?;
+        let (workspace, project) = (run_context.workspace(*project), *project);
+        let profile = move || {
+            let rules = SettingsFiles::read(&workspace, project).rules(&workspace);
+            let profile = policy.profile(&HostSandboxDisk, &rules);
+            let profile = profile.map_err(|error| error.to_string())?;
+            Ok(profile.into_read_only(scratch.clone()))
+        };
+        Ok(host.with_sandbox(backend, Arc::new(profile)))
+    }
+}
+
 /// The folder that commands can change without a question, else the working folder; the top of the
 /// project that it belongs to. slug does not run its own helper programs from it.
 pub(super) fn changeable(run_context: &RunContext, config: &ResolvedConfig) -> PathBuf {

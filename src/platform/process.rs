@@ -25,7 +25,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{ContentHash, ExitCause, SCRATCH_VARIABLE, SandboxProfile, ScanExtent};
+use crate::domain::{
+    ContentHash, ExitCause, SCRATCH_VARIABLE, SandboxNetwork, SandboxProfile, ScanExtent,
+};
 use crate::tools::{
     DetachPolicy, JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit,
     ScriptOutcome, ScriptSpec,
@@ -48,7 +50,7 @@ mod starter;
 
 use left_running::LeftRunning;
 
-pub use piped_command::{PipedCommand, PipedOutput};
+pub use piped_command::{PIPED_OUTPUT_LIMIT, PipedCommand, PipedOutput};
 
 /// How long output is still read after the direct child has exited.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -136,6 +138,15 @@ impl ProcessHost {
     /// no sandbox to narrow.
     pub fn read_only(&self, scratch: PathBuf) -> Option<Self> {
         let narrow = move |profile: SandboxProfile| profile.into_read_only(scratch.clone());
+        Some(self.with_policy(self.policy.as_ref()?.narrowed(narrow)))
+    }
+
+    /// The same as [`Self::read_only`], without any network.
+    pub fn read_only_offline(&self, scratch: PathBuf) -> Option<Self> {
+        let narrow = move |profile: SandboxProfile| SandboxProfile {
+            network: SandboxNetwork::Off,
+            ..profile.into_read_only(scratch.clone())
+        };
         Some(self.with_policy(self.policy.as_ref()?.narrowed(narrow)))
     }
 

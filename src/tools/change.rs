@@ -3,14 +3,24 @@
 //! If the user was shown a preview, the content must be that of the preview. The last check is the
 //! write itself, which expects the hash of the old content. Whether the model has to have read a file
 //! first is up to the tool: [`current`] says what it has seen of it.
+//!
+//! The project's formatter gets the new text before it is shown or written, so that the preview, the
+//! file, the diff of the result and what can be undone are the same one change. It runs once for a
+//! call: what was shown is what is written. A part of a change that the user has picked stays as
+//! picked, and a file that a later call of the response changes is formatted with that one.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::text::{self, TextEncoding, WHOLE_FILE};
-use super::{FileChange, FileState, ToolContext, ToolError, WriteReport, off_thread, truncation};
-use crate::domain::{ContentHash, ExcludedHunks, FileDiff, ToolDisplay, ToolOutput};
+use super::{
+    ChangeFormatting, FileChange, FileState, FormatRequest, FormatResult, PreviewedChange,
+    ToolContext, ToolError, WriteReport, off_thread, stopped_output, truncation,
+};
+use crate::domain::{
+    ContentHash, DiffContextSize, DiffLineTag, ExcludedHunks, FileDiff, ToolDisplay, ToolOutput,
+};
 
 /// The file that a call wants to change.
 pub(super) enum WriteTarget {
@@ -101,8 +111,11 @@ impl PlannedWrite {
         tool: &str,
         input: &Value,
     ) -> Option<FileDiff> {
-        context.reads.record_preview(call_key(tool, input), self.before_hash());
-        self.diff(context).await
+        let before = self.before_hash();
+        let formatting = self.formatting(context).await;
+        let shown = PreviewedChange { before, formatting: formatting.clone() };
+        context.reads.record_preview(call_key(tool, input), shown);
+        self.with(&formatting).diff(context, &formatting).await
     }
 
     /// The new text without the hunks that are left out of `shown`, the preview of `input`.
@@ -118,17 +131,18 @@ impl PlannedWrite {
         left_out: &ExcludedHunks,
     ) -> Result<String, ToolError> {
         let seen = context.reads.take_preview(&call_key(tool, input));
-        let is_as_shown = seen.is_some_and(|seen| seen == self.before_hash());
+        let is_as_shown = seen.is_some_and(|seen| seen.before == self.before_hash());
         let text = is_as_shown.then(|| shown.apply_without(&self.texts.0, left_out)).flatten();
         text.ok_or_else(|| changed_since_approved(&context.place.show(&self.path)))
     }
 
     /// Carries the approval of a part over to the narrowed call, for the same old content.
     pub fn approve_part(&self, context: &ToolContext, tool: &str, narrowed: &Value) {
-        context.reads.record_preview(call_key(tool, narrowed), self.before_hash());
+        let shown = PreviewedChange { before: self.before_hash(), formatting: Default::default() };
+        context.reads.record_preview(call_key(tool, narrowed), shown);
     }
 
-    /// Writes the file and describes the change.
+    /// Writes the file and describes the change; `remark` follows the description.
     ///
     /// # Errors
     ///
@@ -136,19 +150,26 @@ impl PlannedWrite {
     pub async fn commit(
         self,
         context: &ToolContext,
-        tool: &str,
-        input: &Value,
+        (tool, input): (&str, &Value),
+        remark: &str,
     ) -> Result<ToolOutput, ToolError> {
         let shown = context.place.show(&self.path);
         let expected = self.before_hash();
-        if context.reads.take_preview(&call_key(tool, input)).is_some_and(|seen| seen != expected) {
-            return Err(changed_since_approved(&shown));
+        let formatting = match context.reads.take_preview(&call_key(tool, input)) {
+            Some(seen) if seen.before != expected => return Err(changed_since_approved(&shown)),
+            Some(seen) => seen.formatting,
+            None => self.formatting(context).await,
+        };
+        if context.cancel.is_cancelled() {
+            return Ok(stopped_output());
         }
-        let diff = self.clone().diff(context).await;
-        let (is_new, seen) = (self.before.is_none(), self.seen);
+        let proposed = self.texts.1.clone();
+        let change = self.with(&formatting);
+        let diff = change.clone().diff(context, &formatting).await;
+        let (is_new, seen) = (change.before.is_none(), change.seen);
         // A separate task that ends with the write: even if the turn is stopped meanwhile, a
         // written file is recorded, so that it can be undone.
-        let (writer, change) = (context.clone(), self);
+        let writer = context.clone();
         let written = tokio::spawn(async move {
             let written = writer.files.write(&change.path, &change.after, Some(expected)).await?;
             // What others wrote there meanwhile the model has still not seen.
@@ -183,9 +204,18 @@ impl PlannedWrite {
                 .push_str(&format!(" It had {names} (hard links), which keep the old content."));
             summary.push_str(&format!(", {names} left as before"));
         }
-        let output = json!({
+        observation.push_str(remark);
+        if let Some(problem) = formatting.problem {
+            observation.push_str(&format!(" Not formatted: {problem}"));
+        }
+        let mut output = json!({
             "path": diff.path, "added": diff.added, "removed": diff.removed, "new": is_new,
         });
+        if let Some((by, text)) = formatting.formatted {
+            observation.push_str(&reformatted_lines(&by, &proposed, &text));
+            summary.push_str(&format!(", {by}"));
+            output["formatted_by"] = by.into();
+        }
         Ok(ToolOutput::text(observation)
             .with_output(output)
             .with_summary(summary)
@@ -196,13 +226,81 @@ impl PlannedWrite {
         self.before.as_deref().map(ContentHash::of)
     }
 
-    async fn diff(self, context: &ToolContext) -> Option<FileDiff> {
+    async fn diff(self, context: &ToolContext, formatting: &ChangeFormatting) -> Option<FileDiff> {
         let Self { path, texts: (old, new), .. } = self;
-        off_thread(&context.cancel, move || FileDiff::between(path, &old, &new))
-            .await
-            .ok()
-            .flatten()
+        let formatted_by = formatting.formatted.as_ref().map(|(by, _)| by.clone());
+        let compare = move || FileDiff { formatted_by, ..FileDiff::between(path, &old, &new) };
+        off_thread(&context.cancel, compare).await.ok().flatten()
     }
+
+    /// What the project's formatter makes of the new text. One that it leaves as it is, or turns back
+    /// into the old one, is written as the call has it.
+    async fn formatting(&self, context: &ToolContext) -> ChangeFormatting {
+        let (old, new) = &self.texts;
+        // Other encodings are for the encoder, and a formatter reads UTF-8.
+        if self.after != new.as_bytes() || context.reads.is_changed_again(&self.path) {
+            return ChangeFormatting::default();
+        }
+        let request = FormatRequest {
+            path: self.path.clone(),
+            before: self.before.is_some().then(|| old.clone()),
+            after: new.clone(),
+        };
+        let result = context.cancel.run_until_cancelled(context.formatter.format(request)).await;
+        match result {
+            None | Some(FormatResult::NotConfigured) => ChangeFormatting::default(),
+            Some(FormatResult::Failed(problem)) => ChangeFormatting { formatted: None, problem },
+            Some(FormatResult::Formatted { by, text }) => {
+                let text = text::with_line_ends_of(new, text);
+                let is_other = text != *new && (self.before.is_none() || text != *old);
+                let fits = text.len() as u64 <= WHOLE_FILE;
+                let formatted = (is_other && fits).then(|| (by, text.into()));
+                ChangeFormatting { formatted, problem: None }
+            }
+        }
+    }
+
+    fn with(self, formatting: &ChangeFormatting) -> Self {
+        match &formatting.formatted {
+            None => self,
+            Some((_, text)) => Self {
+                after: text.as_bytes().to_owned(),
+                texts: (self.texts.0, text.to_string()),
+                ..self
+            },
+        }
+    }
+}
+
+/// The most lines, and bytes of each, that a result shows of what a formatter has written.
+const SHOWN_LINES: usize = 12;
+const SHOWN_LINE: usize = 160;
+
+/// What the model is told of the lines that a formatter has written otherwise than the call, so that
+/// its next edit matches.
+fn reformatted_lines(by: &str, proposed: &str, formatted: &str) -> String {
+    let diff = FileDiff::with("", proposed, formatted, DiffContextSize::Lines(0));
+    let mut lines = Vec::new();
+    for hunk in &diff.hunks {
+        let added = hunk.lines.iter().filter(|line| line.tag == DiffLineTag::Added);
+        lines.extend(added.zip(hunk.new_start..).map(|(line, number)| {
+            let shown = line.text.floor_char_boundary(SHOWN_LINE);
+            let cut = if shown < line.text.len() { "…" } else { "" };
+            format!("\n{number}\t{}{cut}", &line.text[..shown])
+        }));
+    }
+    let count = truncation::pluralise(lines.len() as u64, "line");
+    let more = lines.len().saturating_sub(SHOWN_LINES);
+    lines.truncate(SHOWN_LINES);
+    let mut told = match lines[..] {
+        [] => format!("\n{by} then formatted the file; it took lines out and changed none."),
+        [_, ..] => format!("\n{by} then formatted the file; {count} differ from your text:"),
+    };
+    told.extend(lines);
+    if more > 0 {
+        told.push_str(&format!("\n[{more} more: read the file before you edit there]"));
+    }
+    told
 }
 
 /// Encodes the new text of a file; fails where the encoding lacks a character, and where the file would be

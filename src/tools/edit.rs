@@ -138,9 +138,7 @@ impl Tool for EditTool {
             return Ok(stopped_output());
         }
         let PlannedEdit { change, edited } = planned?;
-        let mut output = change.commit(context, SHAPE.tool, &input).await?;
-        output.observation.push_str(&report::how_found(&edited));
-        Ok(output)
+        change.commit(context, (SHAPE.tool, &input), &report::how_found(&edited)).await
     }
 }
 

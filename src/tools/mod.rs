@@ -13,6 +13,7 @@ mod change;
 mod deferred;
 mod denied_tools;
 mod edit;
+mod formatters;
 mod glob;
 mod grep;
 mod input;
@@ -73,6 +74,7 @@ pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, is_for_user, kind_of, own_name, reaches_deferred};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use denied_tools::DeniedTools;
+pub use formatters::{ChangeFormatting, FormatRequest, FormatResult, NoFormatters, TextFormatter};
 pub use jobs::{
     JobBelongings, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, JobTerminal,
     NoSessionJobs, OutputSink, PrintedOutput, SessionJob,
@@ -84,9 +86,9 @@ pub use language_servers::{
 pub use pdf::{NoPdfReader, PdfError, PdfReader};
 pub use plan_mode::{EXIT_PLAN_MODE, FixedMode, ModeControl};
 pub use ports::{
-    DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
-    OutputFile, OutputFiles, ProcessError, Processes, ReadLedger, ScriptExit, ScriptOutcome,
-    ScriptSpec, WriteReport,
+    AnnouncedChanges, DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem,
+    FolderItemKind, OutputFile, OutputFiles, PreviewedChange, ProcessError, Processes, ReadLedger,
+    ScriptExit, ScriptOutcome, ScriptSpec, WriteReport,
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
@@ -234,6 +236,8 @@ pub struct ToolContext {
     pub pdfs: Arc<dyn PdfReader>,
     /// Knows the code of the folder.
     pub code: Arc<dyn LanguageServers>,
+    /// Formats what is written as the project does.
+    pub formatter: Arc<dyn TextFormatter>,
     /// How often this session has searched the web.
     pub searches: Arc<AtomicU32>,
     /// The content of each file as the model last read it, by hash.

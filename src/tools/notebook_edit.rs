@@ -113,17 +113,17 @@ impl Tool for NotebookEditTool {
             return Ok(ToolOutput::text(format!("Cell {} has exactly this source.", changed.cell))
                 .with_summary("unchanged"));
         }
-        let mut output = planned.commit(context, SHAPE.tool, &input).await?;
+        let mut remark = String::new();
         if !is_deletion {
-            output.observation.push_str(&format!(" The cell is {}.", changed.cell));
+            remark.push_str(&format!(" The cell is {}.", changed.cell));
         }
         if changed.moves_numbers {
-            output.observation.push_str(" The cells after it have new numbers.");
+            remark.push_str(" The cells after it have new numbers.");
         }
         if changed.has_old_outputs {
-            output.observation.push_str(" Its outputs are those of the old code until it runs.");
+            remark.push_str(" Its outputs are those of the old code until it runs.");
         }
-        Ok(output)
+        planned.commit(context, (SHAPE.tool, &input), &remark).await
     }
 }
 

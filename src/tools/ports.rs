@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ContentHash, ExitCause, ScanExtent};
 
+use super::formatters::ChangeFormatting;
 use super::jobs::{JobHandle, JobSpec, OutputSink, no_jobs};
 
 /// Reads and writes whole files. The files of a running call only open what the call was approved
@@ -360,7 +361,37 @@ pub struct ProcessError {
 #[derive(Debug, Default)]
 pub struct ReadLedger {
     seen: Mutex<HashMap<PathBuf, ContentHash>>,
-    previewed: Mutex<HashMap<ContentHash, Option<ContentHash>>>,
+    previewed: Mutex<HashMap<ContentHash, PreviewedChange>>,
+    announced: Mutex<HashMap<PathBuf, usize>>,
+}
+
+/// A change as the user was shown it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviewedChange {
+    /// What the file held; `None` where there was none.
+    pub before: Option<ContentHash>,
+    pub formatting: ChangeFormatting,
+}
+
+/// Changes of files that calls of one response still have to make. They are over with its drop.
+#[derive(Debug)]
+pub struct AnnouncedChanges {
+    ledger: Arc<ReadLedger>,
+    paths: Vec<PathBuf>,
+}
+
+impl Drop for AnnouncedChanges {
+    fn drop(&mut self) {
+        let mut announced = lock(&self.ledger.announced);
+        for path in &self.paths {
+            if let Some(count) = announced.get_mut(path) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    announced.remove(path);
+                }
+            }
+        }
+    }
 }
 
 impl ReadLedger {
@@ -379,15 +410,28 @@ impl ReadLedger {
         lock(&self.seen).get(path).cloned()
     }
 
-    /// Records the content that a preview of `call` (a hash of its tool and arguments) was made of;
-    /// `None` where there is no file.
-    pub fn record_preview(&self, call: ContentHash, content: Option<ContentHash>) {
-        lock(&self.previewed).insert(call, content);
+    /// Records a preview of `call` (a hash of its tool and arguments).
+    pub fn record_preview(&self, call: ContentHash, shown: PreviewedChange) {
+        lock(&self.previewed).insert(call, shown);
     }
 
-    /// Takes the content of the last preview of `call`: an approval holds for that content alone.
-    pub fn take_preview(&self, call: &ContentHash) -> Option<Option<ContentHash>> {
+    /// Takes the last preview of `call`: an approval holds for that change alone.
+    pub fn take_preview(&self, call: &ContentHash) -> Option<PreviewedChange> {
         lock(&self.previewed).remove(call)
+    }
+
+    /// Says that a call is going to change these files.
+    pub fn announce(self: &Arc<Self>, paths: &[PathBuf]) -> AnnouncedChanges {
+        let mut announced = lock(&self.announced);
+        for path in paths {
+            *announced.entry(path.clone()).or_default() += 1;
+        }
+        AnnouncedChanges { ledger: self.clone(), paths: paths.to_vec() }
+    }
+
+    /// Whether another call of the response changes the file, too, after the one that runs.
+    pub fn is_changed_again(&self, path: &Path) -> bool {
+        lock(&self.announced).get(path).is_some_and(|count| *count > 1)
     }
 }
 

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, InMemoryTasks,
-    NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk,
-    ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext,
-    ToolEffects, ToolError, WorkingDirectory,
+    NoFormatters, NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills, NoSubagents, NoWebPages,
+    NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool,
+    ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
@@ -86,6 +86,7 @@ impl ToolTestEnv {
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
             code: Arc::new(NoLanguageServers),
+            formatter: Arc::new(NoFormatters),
             searches: Arc::default(),
             tasks: Arc::new(InMemoryTasks::default()),
             skills: Arc::new(NoSkills),

@@ -67,6 +67,16 @@ pub(super) fn encode(text: &str, encoding: TextEncoding) -> Result<Vec<u8>, char
     }
 }
 
+/// Uses CRLF if the old text has only CRLF and the new text has none.
+pub(super) fn with_line_ends_of(old: &str, new: String) -> String {
+    let crlf = old.matches("\r\n").count();
+    if crlf > 0 && crlf == old.matches('\n').count() && !new.contains("\r\n") {
+        new.replace('\n', "\r\n")
+    } else {
+        new
+    }
+}
+
 /// Decodes one line of a file of unknown encoding, only to show it.
 pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {

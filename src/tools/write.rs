@@ -109,7 +109,7 @@ impl Tool for WriteTool {
             return Ok(ToolOutput::text(format!("{shown} has exactly this content already."))
                 .with_summary("unchanged"));
         }
-        change.commit(context, SHAPE.tool, &input).await
+        change.commit(context, (SHAPE.tool, &input), "").await
     }
 
     fn canonical_input(&self, input: Value) -> Value {
@@ -143,19 +143,9 @@ async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<Planne
              whole file, or use Edit."
         )));
     }
-    let content = with_line_ends_of(&old_text, content);
+    let content = text::with_line_ends_of(&old_text, content);
     let after = change::encode_text(&content, encoding, &shown)?;
     Ok(PlannedWrite { path, before, seen: SeenState::Current, after, texts: (old_text, content) })
-}
-
-/// Uses CRLF if the old text has only CRLF and the new text has none.
-fn with_line_ends_of(old: &str, new: String) -> String {
-    let crlf = old.matches("\r\n").count();
-    if crlf > 0 && crlf == old.matches('\n').count() && !new.contains("\r\n") {
-        new.replace('\n', "\r\n")
-    } else {
-        new
-    }
 }
 
 #[cfg(test)]

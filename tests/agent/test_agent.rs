@@ -31,8 +31,8 @@ use slug_code::session::{
 use slug_code::skills::PromptPlaces;
 use slug_code::subagents::SubagentTypes;
 use slug_code::tools::{
-    NoLanguageServers, NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry,
-    WorkingDirectory,
+    NoFormatters, NoLanguageServers, NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart,
+    ToolRegistry, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -198,6 +198,7 @@ impl AgentFixture {
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
             code: Arc::new(NoLanguageServers),
+            formatter: Arc::new(NoFormatters),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,

@@ -11,9 +11,9 @@ use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills,
-    NoSubagents, NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects,
-    ToolPart, ToolRegistry, WorkingDirectory,
+    FileChange, FixedMode, InMemoryTasks, NoFormatters, NoLanguageServers, NoPdfReader,
+    NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL,
+    ToolContext, ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +52,7 @@ fn context() -> ToolContext {
         steering: Default::default(),
         pdfs: Arc::new(NoPdfReader),
         code: Arc::new(NoLanguageServers),
+        formatter: Arc::new(NoFormatters),
         mode: Arc::new(FixedMode(PermissionMode::Ask)),
         jobs: Arc::new(NoSessionJobs),
         web: Arc::new(NoWebPages),

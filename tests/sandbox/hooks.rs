@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use slug_code::platform::process::PipedCommand;
+use slug_code::platform::process::{PIPED_OUTPUT_LIMIT, PipedCommand};
 
 use super::*;
 
@@ -14,6 +14,7 @@ async fn s115_a_hook_runs_inside_with_its_input() {
             cwd: fixture.dir.clone(),
             timeout: Duration::from_secs(60),
             input: "told".to_owned(),
+            output_limit: PIPED_OUTPUT_LIMIT,
             variables: Vec::new(),
         };
         let none = CancellationToken::new();
@@ -48,8 +49,14 @@ async fn s106_a_read_only_sandbox_is_closed_where_the_other_is() {
         let host = fixture.sandboxed_host().read_only(scratch.clone()).unwrap();
         let run = async |line: &str| {
             let line = format!("cd '{}' && {line}", fixture.dir.display());
-            let (timeout, input, variables) = (Duration::from_secs(60), String::new(), Vec::new());
-            let piped = PipedCommand { line, cwd: scratch.clone(), timeout, input, variables };
+            let piped = PipedCommand {
+                line,
+                cwd: scratch.clone(),
+                timeout: Duration::from_secs(60),
+                input: String::new(),
+                output_limit: PIPED_OUTPUT_LIMIT,
+                variables: Vec::new(),
+            };
             let output = host.run_piped(piped, &CancellationToken::new()).await.unwrap();
             (output.exit.cause == ExitCause::Code(0), output.stdout + &output.stderr)
         };

@@ -1,4 +1,5 @@
-//! Runs a command line with a text on its standard input and its two outputs apart; hooks use it.
+//! Runs a command line with a text on its standard input and its two outputs apart; hooks and
+//! formatters use it.
 //!
 //! The command runs below a supervisor like every script, so it has no terminal and dies with slug.
 //! A script may leave processes running; here they are ended with the command.
@@ -19,8 +20,9 @@ use crate::tools::{DetachPolicy, ExitCause, ProcessError, ScriptExit};
 use super::super::supervisor::CommandInput;
 use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost, output_pipe};
 
-/// The most bytes that are kept of each output; the rest is read and dropped.
-const MOST: usize = 64 * 1024;
+/// The most bytes that are kept of standard error, and usually of standard output; the rest is read
+/// and dropped.
+pub const PIPED_OUTPUT_LIMIT: usize = 64 * 1024;
 
 /// A command line and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct PipedCommand {
     pub timeout: Duration,
     /// Text for the standard input.
     pub input: String,
+    /// The most bytes that are kept of standard output.
+    pub output_limit: usize,
     /// Variables in addition to those that every command gets.
     pub variables: Vec<(&'static str, OsString)>,
 }
@@ -39,7 +43,7 @@ pub struct PipedCommand {
 #[derive(Debug)]
 pub struct PipedOutput {
     pub exit: ScriptExit,
-    /// At most 64 KB; invalid UTF-8 is replaced.
+    /// At most as much as was to be kept; invalid UTF-8 is replaced.
     pub stdout: String,
     /// At most 64 KB, and a note about the hosts that the sandbox refused.
     pub stderr: String,
@@ -70,11 +74,11 @@ impl ProcessHost {
         let began = Instant::now();
         let cwd = piped.cwd.clone();
         let failed = |source| ProcessError { cwd: cwd.clone(), source };
-        let deadline = began + piped.timeout;
+        let (deadline, output_limit) = (began + piped.timeout, piped.output_limit);
         let (mut running, mut errors) = self.begin(piped).await.map_err(failed)?;
 
         let (mut output, mut complaint) = (Vec::new(), Vec::new());
-        let mut take = |bytes: &[u8]| keep(&mut output, bytes);
+        let mut take = |bytes: &[u8]| keep(&mut output, bytes, output_limit);
         let mut reading = Box::pin(read_all(&mut errors, &mut complaint));
         let mut all_read = false;
         let over = {
@@ -139,15 +143,15 @@ impl ProcessHost {
     }
 }
 
-fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
-    kept.extend(bytes.iter().take(MOST.saturating_sub(kept.len())));
+fn keep(kept: &mut Vec<u8>, bytes: &[u8], limit: usize) {
+    kept.extend(bytes.iter().take(limit.saturating_sub(kept.len())));
 }
 
 /// Reads until no process holds the pipe. A drop keeps what was read so far.
 async fn read_all(pipe: &mut pipe::Receiver, kept: &mut Vec<u8>) {
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
-        keep(kept, buffer.get(..count).unwrap_or_default());
+        keep(kept, buffer.get(..count).unwrap_or_default(), PIPED_OUTPUT_LIMIT);
     }
 }
 
