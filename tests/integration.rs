@@ -18,6 +18,7 @@ mod acp;
 mod agent;
 mod commands;
 mod docs;
+mod formatters;
 mod fuzz;
 mod headless;
 mod hooks;

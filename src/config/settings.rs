@@ -151,7 +151,12 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     ),
     row("lsp.memory_mb", Number, NextStart, "memory of a language server, in megabytes"),
     row("formatters.enabled", Switch, NextStart, "run the project's formatter on what is written"),
-    row("formatters.allow", List(Vec::new), NextStart, "formatters that run in spite of a risk"),
+    row(
+        "formatters.allow",
+        List(Vec::new),
+        NextStart,
+        "formatters that run by their name and hash",
+    ),
     row("local.model", Text, NextStart, "a model file whose server slug starts"),
     row("local.context", Number, NextStart, "context window of the local model, in tokens"),
     row("local.server", Text, NextStart, "the program that serves it, such as llama-server"),

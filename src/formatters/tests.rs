@@ -250,10 +250,10 @@ fn the_users_tables_change_what_they_say_and_a_mistake_leaves_the_others() {
     assert_eq!(
         found.problems,
         [
+            "config.toml: The formatter \"zig\" has a `command` that slug cannot use.",
             "config.toml: The formatter \"a b\" has a name that is not 1 to 64 letters, digits, `_`, `-` or `.`.",
             "config.toml: The formatter \"none\" needs a `command`.",
             "config.toml: The formatter \"odd\" has the unknown key `stdin`.",
-            "config.toml: The formatter \"zig\" has a `command` that slug cannot use.",
         ]
     );
 }

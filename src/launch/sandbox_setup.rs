@@ -162,7 +162,12 @@ impl ReadingSandbox {
             let rules = SettingsFiles::read(&workspace, project).rules(&workspace);
             let profile = policy.profile(&HostSandboxDisk, &rules);
             let profile = profile.map_err(|error| error.to_string())?;
-            Ok(profile.into_read_only(scratch.clone()))
+            match profile.denied {
+                ScanExtent::Whole => Ok(profile.into_read_only(scratch.clone())),
+                ScanExtent::Part => Err("the folder has too many files to find those that deny \
+                                         rules hide"
+                    .into()),
+            }
         };
         Ok(host.with_sandbox(backend, Arc::new(profile)))
     }

@@ -294,6 +294,7 @@ fn reformatted_lines(by: &str, proposed: &str, formatted: &str) -> String {
     lines.truncate(SHOWN_LINES);
     let mut told = match lines[..] {
         [] => format!("\n{by} then formatted the file; it took lines out and changed none."),
+        [_] => format!("\n{by} then formatted the file; 1 line differs from your text:"),
         [_, ..] => format!("\n{by} then formatted the file; {count} differ from your text:"),
     };
     told.extend(lines);

@@ -14,6 +14,8 @@ mod deferred;
 mod denied_tools;
 mod edit;
 mod formatters;
+#[cfg(test)]
+mod formatting_tests;
 mod glob;
 mod grep;
 mod input;

@@ -10,6 +10,7 @@ mod context;
 mod conversations;
 mod folds;
 mod forks;
+mod formatted_approval;
 mod hooks;
 mod huge_texts;
 mod idle;

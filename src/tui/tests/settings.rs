@@ -95,11 +95,11 @@ fn other_programs_names_open_them_too() {
 
 #[test]
 fn a_setting_is_found_by_its_key_its_description_and_other_words() {
-    open(100, 30).types("ui.mou").shows("your file:2").shows("1 of 58");
+    open(100, 30).types("ui.mou").shows("your file:2").shows("1 of 60");
     open(100, 30).types("thinks").shows("effort").hides("ui.mouse");
-    open(100, 30).types("colors").shows("ui.theme").shows("1 of 58");
+    open(100, 30).types("colors").shows("ui.theme").shows("1 of 60");
     open(100, 30).types("vim").shows("❯ ui.keys").shows("ui.vi");
-    open(100, 30).shows(" 58 ").types("zzz").shows("0 of 58").shows("Nothing matches.");
+    open(100, 30).shows(" 60 ").types("zzz").shows("0 of 60").shows("Nothing matches.");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_refused_value_stays_in_the_field_with_the_reason_until_it_is_right() {
     assert_eq!(asked(&scene).1, change("ui.wheel_rows", SettingInput::Typed("9".to_owned())));
     let answer = saved("ui.wheel_rows = 9\n", "ui.wheel_rows", SettingInput::Default);
     let scene = answered(scene, Ok(answer));
-    let scene = scene.hides("Not saved").shows("your file:1").shows("2 of 59");
+    let scene = scene.hides("Not saved").shows("your file:1").shows("2 of 61");
     insta::assert_snapshot!("saved_80x24", scene.readable_text());
 }
 

@@ -108,6 +108,7 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     }
     let mut out = vec![LabelledLine::new(LineLabel::Question, line(&title))];
     out.extend(words::description(request).map(|text| same(line(&text))));
+    out.extend(words::formatting(request).map(|text| same(format!("{text}."))));
     out.extend(danger(approval).map(|text| same(format!("Danger: {text}"))));
     match (&request.preview, request.command()) {
         (Some(_), _) => {

@@ -313,6 +313,9 @@ fn parts<'a>(
     if let Some(text) = words::description(request) {
         head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
     }
+    if let Some(text) = words::formatting(request) {
+        head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
+    }
     let always = settings.keys.key(ApprovalKey::Always);
     if let Some(text) = words::rule_offer(approval, &always, settings, width) {
         head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);

@@ -111,6 +111,12 @@ pub(super) fn facts(request: &ApprovalRequest) -> Option<String> {
     }
 }
 
+/// Which formatter has made the text that is shown. `None` for the text of the call itself.
+pub(super) fn formatting(request: &ApprovalRequest) -> Option<String> {
+    let by = request.preview.as_ref()?.formatted_by.as_deref()?;
+    Some(format!("Formatted by {}, and written as shown", harmless(by)))
+}
+
 /// What the model says that the command does; its words, and no fact.
 pub(super) fn description(request: &ApprovalRequest) -> Option<String> {
     request.command()?;
