@@ -14,6 +14,7 @@ mod edit_diagnostics;
 mod fakes;
 mod faults;
 mod fork_agents;
+mod formatting;
 mod hooks;
 mod images;
 mod inner_calls;

@@ -38,6 +38,12 @@ impl FormatterConfig {
         self.enabled.clone().unwrap_or(ConfigValue::default(true))
     }
 
+    /// Whether the user has set anything, and not turned them off.
+    pub fn is_set_up(&self) -> bool {
+        let is_set = self.enabled.is_some() || self.allow.is_some() || !self.tables.is_empty();
+        is_set && self.enabled().value
+    }
+
     /// The same with what `later` sets.
     pub(super) fn overridden(mut self, later: Self) -> Self {
         self.tables.extend(later.tables);

@@ -110,7 +110,8 @@ struct FormatterMemory {
     told: HashSet<String>,
     /// How often each formatter has taken too long or not started.
     faults: HashMap<String, u32>,
-    /// What a file held when its formatter had nothing to change in it.
+    /// What each file held last that its formatter had nothing to change in, or that slug has made of
+    /// such a text and could not format.
     formatted: HashMap<PathBuf, ContentHash>,
 }
 
@@ -202,6 +203,14 @@ impl ProjectFormatters {
         self.run(run, before).await.is_ok_and(|text| same_lines(&text, before))
     }
 
+    fn remember(&self, file: PathBuf, text: &str) {
+        let mut memory = self.memory();
+        if memory.formatted.len() >= MAX_REMEMBERED {
+            memory.formatted.clear();
+        }
+        memory.formatted.insert(file, ContentHash::of(text.as_bytes()));
+    }
+
     fn memory(&self) -> MutexGuard<'_, FormatterMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -219,7 +228,7 @@ impl ProjectFormatters {
 #[async_trait]
 impl TextFormatter for ProjectFormatters {
     async fn format(&self, request: FormatRequest) -> FormatResult {
-        let FormatRequest { path, before, after } = request;
+        let FormatRequest { path, before, after, is_changed_again } = request;
         if after.len() > MAX_TEXT || after.trim().is_empty() {
             return FormatResult::NotConfigured;
         }
@@ -233,17 +242,19 @@ impl TextFormatter for ProjectFormatters {
         {
             return FormatResult::NotConfigured;
         }
+        if is_changed_again {
+            self.remember(run.choice.file, &after);
+            return FormatResult::NotConfigured;
+        }
         match self.run(&run, &after).await {
             Ok(text) => {
-                let mut memory = self.memory();
-                if memory.formatted.len() >= MAX_REMEMBERED {
-                    memory.formatted.clear();
-                }
-                let hash = ContentHash::of(text.as_bytes());
-                memory.formatted.insert(run.choice.file, hash);
+                self.remember(run.choice.file, &text);
                 FormatResult::Formatted { by: run.choice.definition.name, text }
             }
-            Err(why) => self.failed(why),
+            Err(why) => {
+                self.remember(run.choice.file, &after);
+                self.failed(why)
+            }
         }
     }
 }

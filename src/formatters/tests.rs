@@ -120,7 +120,8 @@ impl FormatterTestEnv {
 }
 
 fn request(path: PathBuf, before: Option<&str>, after: &str) -> FormatRequest {
-    FormatRequest { path, before: before.map(str::to_owned), after: after.to_owned() }
+    let (before, after) = (before.map(str::to_owned), after.to_owned());
+    FormatRequest { path, before, after, is_changed_again: false }
 }
 
 fn put(path: &Path, text: &str) {
@@ -290,6 +291,31 @@ async fn a_language_alone_formats_only_what_was_formatted() {
     formatters.format(request(path.clone(), None, "x\n")).await;
     formatters.format(request(path, Some("X\n"), "xy\n")).await;
     assert_eq!(runner.runs.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_slug_could_not_format_yet_is_formatted_later() {
+    let fails_on_braces = |command: &FormatterCommand| match command.input.contains('{') {
+        true => Ok(FormatterOutput {
+            end: FormatterEnd::Code(1),
+            text: String::new(),
+            complaint: "no brace".into(),
+        }),
+        false => printed(&command.input.to_uppercase()),
+    };
+    let env = FormatterTestEnv::new().put("go.mod", "").install("gofmt").answering(fails_on_braces);
+    let (formatters, _runner, _dir) = env.build();
+    let path = formatters_path(&formatters, "a.go");
+    let again =
+        FormatRequest { is_changed_again: true, ..request(path.clone(), Some("NICE\n"), "x\n") };
+    assert_eq!(formatters.format(again).await, FormatResult::NotConfigured);
+    let broken = request(path.clone(), Some("x\n"), "{x\n");
+    assert_eq!(formatters.format(broken).await, failed("gofmt failed: no brace."));
+    let mended = request(path.clone(), Some("{x\n"), "xy\n");
+    assert_eq!(formatters.format(mended).await, formatted("gofmt", "XY\n"));
+    // What somebody else has written there is theirs.
+    let theirs = request(path, Some("theirs\n"), "xyz\n");
+    assert_eq!(formatters.format(theirs).await, FormatResult::NotConfigured);
 }
 
 fn formatters_path(formatters: &ProjectFormatters, name: &str) -> PathBuf {

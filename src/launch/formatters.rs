@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::Cli;
 use crate::config::ResolvedConfig;
 use crate::disk::private_folder;
 use crate::domain::ExitCause;
@@ -23,7 +24,7 @@ use crate::formatters::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{PipedCommand, ProcessHost};
-use crate::platform::server_program::ServerProgramSearch;
+use crate::platform::server_program::{ServerProgramSearch, quoted};
 use crate::tools::{NoFormatters, TextFormatter};
 
 use super::lsp::may_start;
@@ -63,6 +64,13 @@ pub(super) fn formatter(
     };
     let formatters = ProjectFormatters::new(formatters, run_context.cwd.clone(), ports);
     (Arc::new(formatters), problems)
+}
+
+/// Whether the user has set up formatters, so that each folder is asked about.
+pub(super) fn is_set_up(cli: &Cli, run_context: &RunContext) -> bool {
+    // Errors are told when the configuration is read for the run.
+    let config = run_context.config(cli, ProjectSettingsTrust::Untrusted);
+    config.is_ok_and(|config| config.formatters.is_set_up())
 }
 
 struct SandboxedFormatterRunner {
@@ -140,8 +148,4 @@ impl FormatterRunner for SandboxedFormatterRunner {
         };
         Ok(FormatterOutput { end, text: output.stdout, complaint: output.stderr })
     }
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -28,6 +28,7 @@ use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
 
 use super::connections;
+use super::formatters;
 use super::local;
 use super::lsp;
 use super::mcp;
@@ -96,6 +97,7 @@ pub(super) fn has_nothing_to_trust(
                 && git_config::is_plain(&run_context.cwd)
                 && !mcp::starts_own_programs(cli, run_context)
                 && !lsp::is_configured(cli, run_context)
+                && !formatters::is_set_up(cli, run_context)
         }
         TrustStatus::Trusted | TrustStatus::Changed(_) | TrustStatus::TooWide => false,
     }

@@ -213,7 +213,7 @@ impl PlannedWrite {
         });
         if let Some((by, text)) = formatting.formatted {
             observation.push_str(&reformatted_lines(&by, &proposed, &text));
-            summary.push_str(&format!(", {by}"));
+            summary = format!("{by} {summary}");
             output["formatted_by"] = by.into();
         }
         Ok(ToolOutput::text(observation)
@@ -238,13 +238,14 @@ impl PlannedWrite {
     async fn formatting(&self, context: &ToolContext) -> ChangeFormatting {
         let (old, new) = &self.texts;
         // Other encodings are for the encoder, and a formatter reads UTF-8.
-        if self.after != new.as_bytes() || context.reads.is_changed_again(&self.path) {
+        if self.after != new.as_bytes() {
             return ChangeFormatting::default();
         }
         let request = FormatRequest {
             path: self.path.clone(),
             before: self.before.is_some().then(|| old.clone()),
             after: new.clone(),
+            is_changed_again: context.reads.is_changed_again(&self.path),
         };
         let result = context.cancel.run_until_cancelled(context.formatter.format(request)).await;
         match result {

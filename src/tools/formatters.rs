@@ -21,6 +21,9 @@ pub struct FormatRequest {
     /// What the file holds now; `None` for a new file.
     pub before: Option<String>,
     pub after: String,
+    /// Whether another call of the response changes the file next. Then this text is not formatted; that
+    /// one is, if the file is formatted now.
+    pub is_changed_again: bool,
 }
 
 /// What came of a text.
