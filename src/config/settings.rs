@@ -214,7 +214,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("lsp.wait_seconds", "diagnostics errors lint"),
     ("lsp.memory_mb", "ram limit"),
     ("formatters.enabled", "format_after_edit prettier rustfmt black gofmt style autoformat"),
-    ("formatters.allow", "node_modules prettier hash sandbox"),
+    ("formatters.allow", "node_modules prettier sandbox"),
     ("local.model", "gguf llama.cpp offline"),
     ("local.context", "num_ctx n_ctx"),
     ("bash.environment", "env secrets shell"),

@@ -10,9 +10,7 @@ use super::{ConfigReader, LineValue, TomlValue, json};
 /// What is set about formatters.
 #[derive(Debug, Default)]
 pub struct RawFormatters {
-    /// `formatters.enabled`
     pub enabled: Option<LineValue<bool>>,
-    /// `formatters.allow`
     pub allow: Option<LineValue<Vec<LineValue<String>>>>,
     /// The tables `[formatters.NAME]`, by name, as JSON.
     pub tables: BTreeMap<String, LineValue<Value>>,
