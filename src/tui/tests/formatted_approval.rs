@@ -1,30 +1,19 @@
 //! Tests of the approval dialog for a change that a formatter has had a part in.
 
-use crate::agent::AgentEvent;
-use crate::domain::{ApprovalRequest, FileDiff};
-use crate::tui::test_screen::{TestScreen, question, screen};
+use crate::domain::FileDiff;
+use crate::tui::test_screen::TestScreen;
+
+use super::rename_approval::asked_about;
 
 /// A formatted change, asked about on a screen of this size.
 fn asked(width: u16, height: u16) -> TestScreen {
-    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let path = "/home/me/src/webshop/src/cart.rs";
     let diff = FileDiff {
         formatted_by: Some("rustfmt".into()),
         ..FileDiff::between(path, "let a=1;\nlet b = 2;\n", "let a = 1;\nlet b = 3;\n")
     };
-    let request = ApprovalRequest {
-        tool: "Edit".into(),
-        input: serde_json::json!({"file_path": path, "old_string": "2", "new_string": "3"}),
-        parts: Vec::new(),
-        allow_rules: Vec::new(),
-        deny_rule: None,
-        preview: Some(diff),
-        ..*request
-    };
-    screen(width, height)
-        .event(AgentEvent::ApprovalAsked(Box::new(request)))
-        .after(400)
-        .clear_effects()
+    let input = serde_json::json!({"file_path": path, "old_string": "2", "new_string": "3"});
+    asked_about((width, height), ("Edit", input), vec![diff])
 }
 
 #[test]

@@ -7,19 +7,30 @@ use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
 
 /// A rename in three files, asked about on a screen of this size.
 fn asked(width: u16, height: u16) -> TestScreen {
-    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let diff = |name: &str| {
         let path = format!("/home/me/src/webshop/src/{name}.rs");
         FileDiff::between(path, "use cart;\nlet a = total();\n", "use cart;\nlet a = sum();\n")
     };
+    let call = ("Lsp", serde_json::json!({"operation": "rename"}));
+    asked_about((width, height), call, vec![diff("cart"), diff("order"), diff("tax")])
+}
+
+/// A call that changes these files, asked about on a screen of this size.
+pub(super) fn asked_about(
+    (width, height): (u16, u16),
+    (tool, input): (&str, serde_json::Value),
+    mut previews: Vec<FileDiff>,
+) -> TestScreen {
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let other_previews = previews.split_off(1);
     let request = ApprovalRequest {
-        tool: "Lsp".into(),
-        input: serde_json::json!({"operation": "rename"}),
+        tool: tool.into(),
+        input,
         parts: Vec::new(),
         allow_rules: Vec::new(),
         deny_rule: None,
-        preview: Some(diff("cart")),
-        other_previews: vec![diff("order"), diff("tax")],
+        preview: previews.pop(),
+        other_previews,
         ..*request
     };
     screen(width, height)
