@@ -40,10 +40,11 @@ fn by_fmt(text: &str) -> FormatResult {
 
 /// A formatter that puts one blank around every `=`.
 fn spaces(_: usize, request: FormatRequest) -> FormatResult {
-    if request.is_changed_again {
+    let FormatRequest { after, is_changed_again, .. } = request;
+    if is_changed_again {
         return FormatResult::NotConfigured;
     }
-    let text = request.after.replace(" = ", "=").replace('=', " = ");
+    let text = after.replace(" = ", "=").replace('=', " = ");
     by_fmt(&text)
 }
 
