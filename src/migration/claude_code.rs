@@ -34,7 +34,7 @@ pub(super) fn settings(
                 items.push(MigrationItem::left(name, "choose one with /model"));
             }
             "statusLine" => {
-                items.push(MigrationItem::left(key, "set `ui.status_command` to your command"))
+                items.push(MigrationItem::left(key, "set `ui.status_command` to your command"));
             }
             "sandbox" => {
                 items.push(MigrationItem::left(
@@ -44,7 +44,7 @@ pub(super) fn settings(
             }
             "env" => items.push(MigrationItem::left(key, "set the variables in your shell")),
             _ => {
-                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"))
+                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"));
             }
         }
     }
@@ -71,7 +71,8 @@ fn permissions(value: &Value, owner: SettingsOwner, workspace: &Workspace) -> Ve
                 ));
             }
             (None, _) => {
-                items.push(MigrationItem::left(name, "not copied: slug does not know this setting"))
+                items
+                    .push(MigrationItem::left(name, "not copied: slug does not know this setting"));
             }
         }
     }

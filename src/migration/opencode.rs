@@ -42,7 +42,7 @@ pub(super) fn config(text: &str, workspace: &Workspace) -> Result<Vec<MigrationI
             "theme" => items.push(MigrationItem::left(key, "choose one with /theme")),
             "keybinds" => items.push(MigrationItem::left(key, "see docs/keys.md for slug's")),
             _ => {
-                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"))
+                items.push(MigrationItem::left(key, "not copied: slug does not know this setting"));
             }
         }
     }
