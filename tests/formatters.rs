@@ -60,7 +60,7 @@ fn observation(result: &Value) -> &str {
 
 #[test]
 fn what_a_tool_writes_is_formatted_in_a_trusted_folder() {
-    let env = FormatterProgramEnv::new("echo '// by '$(basename \"$1\"); cat");
+    let env = FormatterProgramEnv::new("echo \"// by ${1##*/}\"; cat");
     if !env.is_sandboxed() {
         return;
     }
@@ -91,7 +91,7 @@ fn s115_a_formatter_reads_the_project_and_changes_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let script = r#"cat; cd "$(dirname "${1#*=}")"; echo; cat .clang-format
-        for file in ./evil $HOME/evil $HOME/.slug/evil; do echo x >$file && echo "// wrote $file"; done
+        for file in ./evil $HOME/evil $HOME/.slug/evil; do echo x >$file; done
         cat $HOME/.ssh/id && echo '// has the key'
         bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT' && echo '// network'
         echo '// end'"#;
@@ -107,7 +107,10 @@ fn s115_a_formatter_reads_the_project_and_changes_nothing() {
     let result = env.write(TRUSTED, &text);
     let expected = format!("{text}\n// style of the project\n// end\n");
     assert_eq!(env.env.read("a.c"), expected, "{result}");
-    for place in [env.env.path("evil"), env.env.home().join("evil")] {
+    // The sandbox may have a private folder in the place of the one that the home is in.
+    for place in
+        [env.env.path("evil"), env.env.home().join("evil"), env.env.home().join(".slug/evil")]
+    {
         assert!(!place.exists(), "{}", place.display());
     }
 }

@@ -29,7 +29,7 @@ use super::build::{self, RunParticipants, RunParts};
 use super::no_model;
 use super::print;
 use super::run_context::RunContext;
-use super::startup::report_config_errors;
+use super::startup::{ScratchFolder, report_config_errors};
 
 /// How long a run waits for MCP servers before it begins without those that are still starting.
 pub(super) const SERVERS_LIMIT: Duration = Duration::from_secs(5);
@@ -39,6 +39,9 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is known before anything is started.
 pub(super) struct CheckedRun {
+    run_context: RunContext,
+    /// The folder that a demo works in.
+    scratch: Option<ScratchFolder>,
     project: ProjectSettingsTrust,
     config: ResolvedConfig,
 }
@@ -56,6 +59,7 @@ pub(super) struct ScriptRun {
     signals: SignalStream,
     _servers: Arc<McpServers>,
     log: Option<LogGuard>,
+    scratch: Option<ScratchFolder>,
 }
 
 impl CheckedRun {
@@ -65,6 +69,9 @@ impl CheckedRun {
         cli: &Cli,
         run_context: &RunContext,
     ) -> anyhow::Result<Result<Self, CliExitStatus>> {
+        let scratch = ScratchFolder::for_demo(cli)?;
+        let moved = scratch.as_ref().map(|scratch| scratch.moved(run_context));
+        let run_context = moved.unwrap_or_else(|| run_context.clone());
         let project = run_context.project(cli)?;
         let config = match run_context.config(cli, project) {
             Ok(config) => config,
@@ -80,19 +87,19 @@ impl CheckedRun {
             return Ok(Err(CliExitStatus::Usage));
         }
         if cli.demo.is_none() && config.nothing_configured() {
-            no_model::check(run_context, &config).await?;
+            no_model::check(&run_context, &config).await?;
         }
-        Ok(Ok(Self { project, config }))
+        Ok(Ok(Self { run_context, scratch, project, config }))
     }
 
     /// Starts the servers and the agent.
     pub(super) async fn start(
         self,
         cli: &Cli,
-        run_context: &RunContext,
         interactivity: Interactivity,
     ) -> anyhow::Result<ScriptRun> {
-        let Self { project, config } = self;
+        let Self { run_context, scratch, project, config } = self;
+        let run_context = &run_context;
         if project == ProjectSettingsTrust::Untrusted
             && !trust::inventory(&run_context.cwd, run_context.user_home.as_deref()).is_empty()
         {
@@ -144,6 +151,7 @@ impl CheckedRun {
             signals,
             _servers: servers,
             log,
+            scratch,
         })
     }
 }
@@ -178,20 +186,18 @@ impl ScriptRun {
         (&self.agent, &mut self.events, &self.background, &mut self.signals)
     }
 
-    /// Saves the session and ends the child processes before slug ends. `kept` is dropped before a signal
-    /// is raised again.
+    /// Saves the session and ends the child processes before slug ends.
     pub(super) async fn end(
         self,
         exit: Option<anyhow::Result<CliExitStatus>>,
         signal: Option<HandledSignal>,
-        kept: impl Sized,
     ) -> anyhow::Result<CliExitStatus> {
         let AgentHandle { commands, task, .. } = self.agent;
         drop((commands, self.events));
         let saved = tokio::time::timeout(SHUTDOWN_TIMEOUT, task).await;
         self.background.processes.end_all().await;
         if let Some(signal) = signal {
-            drop((self.log, kept));
+            drop((self.log, self.scratch));
             raise_again(signal, &supervisor::program()?);
         }
         if saved.is_err() {

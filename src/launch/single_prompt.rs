@@ -11,7 +11,6 @@ use crate::headless::{self, HeadlessRun, StreamTransport};
 use super::print::PrintWriter;
 use super::run_context::RunContext;
 use super::script_run::{CheckedRun, until_end};
-use super::startup::ScratchFolder;
 use super::stream_session;
 
 /// The most bytes of standard input that are read as context.
@@ -22,9 +21,6 @@ pub(super) async fn run(
     run_context: &RunContext,
     prompt: Option<&str>,
 ) -> anyhow::Result<CliExitStatus> {
-    let scratch = ScratchFolder::for_demo(cli)?;
-    let moved = scratch.as_ref().map(|scratch| scratch.moved(run_context));
-    let run_context = moved.as_ref().unwrap_or(run_context);
     let checked = match CheckedRun::of(cli, run_context).await? {
         Ok(checked) => checked,
         Err(exit) => return Ok(exit),
@@ -33,12 +29,12 @@ pub(super) async fn run(
         InputFormat::Text => {}
         InputFormat::StreamJson => {
             let transport = StreamTransport::Pipe(prompt.map(str::to_owned));
-            let run = checked.start(cli, run_context, Interactivity::Interactive).await?;
-            return stream_session::hold(run, transport, cli.timeout, scratch).await;
+            let run = checked.start(cli, Interactivity::Interactive).await?;
+            return stream_session::hold(run, transport, cli.timeout).await;
         }
     }
     let text = prompt_text(prompt)?;
-    let mut run = checked.start(cli, run_context, Interactivity::Headless).await?;
+    let mut run = checked.start(cli, Interactivity::Headless).await?;
     let mut streams = (PrintWriter::new(std::io::stdout()), PrintWriter::new(std::io::stderr()));
     let (facts, store) = (run.facts.clone(), run.store.clone());
     let (agent, events, background, signals) = run.split();
@@ -53,7 +49,7 @@ pub(super) async fn run(
     let streams: (&mut dyn Write, &mut dyn Write) = (&mut streams.0, &mut streams.1);
     let answering = headless::run(given, agent, events, streams);
     let (report, signal) = until_end(answering, signals, || agent.stop.stop_all()).await;
-    run.end(report.map(|report| Ok(report?.exit())), signal, scratch).await
+    run.end(report.map(|report| Ok(report?.exit())), signal).await
 }
 
 /// The text of `-p`, followed by standard input unless that is a terminal.

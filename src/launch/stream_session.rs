@@ -16,7 +16,6 @@ use crate::platform::local_socket::LocalSocket;
 
 use super::run_context::RunContext;
 use super::script_run::{CheckedRun, ScriptRun, until_end};
-use super::startup::ScratchFolder;
 use super::{build, print};
 
 /// `slug serve`: the session of many clients.
@@ -25,27 +24,23 @@ pub(super) async fn serve(
     run_context: &RunContext,
     path: &Path,
 ) -> anyhow::Result<CliExitStatus> {
-    let scratch = ScratchFolder::for_demo(cli)?;
-    let moved = scratch.as_ref().map(|scratch| scratch.moved(run_context));
-    let run_context = moved.as_ref().unwrap_or(run_context);
     let checked = match CheckedRun::of(cli, run_context).await? {
         Ok(checked) => checked,
         Err(exit) => return Ok(exit),
     };
     let socket = LocalSocket::bind(path)?;
-    let run = checked.start(cli, run_context, Interactivity::Interactive).await?;
+    let run = checked.start(cli, Interactivity::Interactive).await?;
     writeln!(print::out(), "Serving at {}", socket.path().display())?;
-    hold(run, StreamTransport::Socket(socket), None, scratch).await?;
+    hold(run, StreamTransport::Socket(socket), None).await?;
     // Its clients have heard how each turn went.
     Ok(CliExitStatus::Answered)
 }
 
-/// Holds the conversation to its end. `scratch` is the folder of a demo.
+/// Holds the conversation to its end.
 pub(super) async fn hold(
     mut run: ScriptRun,
     transport: StreamTransport,
     time_limit: Option<Duration>,
-    scratch: Option<ScratchFolder>,
 ) -> anyhow::Result<CliExitStatus> {
     let ending = CancellationToken::new();
     let (facts, store, images) = (run.facts.clone(), run.store.clone(), run.store.clone());
@@ -64,5 +59,5 @@ pub(super) async fn hold(
     };
     let conversing = converse(given, transport, agent, events, &mut err);
     let (exit, signal) = until_end(conversing, signals, || ending.cancel()).await;
-    run.end(exit, signal, scratch).await
+    run.end(exit, signal).await
 }

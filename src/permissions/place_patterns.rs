@@ -19,7 +19,7 @@ const MAX_BRACES: usize = 64;
 const FIRST_LETTERS: usize = 3;
 const FEWEST_LETTERS: usize = 4;
 
-/// One sign of a pattern.
+/// What stands for one byte of a name, or for any number of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PatternSign {
     Letter(u8),
