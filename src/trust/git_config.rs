@@ -46,11 +46,16 @@ pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
     }
     let mut found = Vec::new();
     for (name, line) in [
-        (".git/config.worktree", "git obeys it as its configuration"),
+        (".git/config.worktree", "git reads it as its configuration"),
         (".git/info/attributes", "says which files git passes through programs"),
-        (".git/commondir", "makes git obey another repository"),
+        (".git/commondir", "makes git use another repository"),
+        (".git/remotes", "names remotes that git uses"),
+        (".git/branches", "names remotes that git uses"),
     ] {
-        if top.join(name).exists() {
+        let path = top.join(name);
+        // Older versions of git make an empty folder for branches.
+        let is_empty = path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        if path.exists() && !is_empty {
             found.push(told(name, line));
         }
     }
@@ -64,7 +69,7 @@ pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
                 found.push((up.join(".git/config"), lines));
             }
         }
-        Ok(None) | Err(_) => found.push(told(".git/config", "cannot be read; git may obey it")),
+        Ok(None) | Err(_) => found.push(told(".git/config", "cannot be read; git may use it")),
     }
     found
 }
@@ -200,6 +205,18 @@ mod tests {
         std::fs::create_dir_all(&below).unwrap();
         let above = expected.map(|(path, lines)| (format!("../../{path}"), lines));
         assert_eq!(shown(&below), above);
+    }
+
+    #[test]
+    fn s57_remotes_of_an_older_form_are_not_plain() {
+        for name in ["remotes", "branches"] {
+            let folder = repository(CLONE);
+            let place = folder.path().join(".git").join(name);
+            std::fs::create_dir_all(&place).unwrap();
+            assert!(is_plain(folder.path()), "{name}");
+            std::fs::write(place.join("origin"), "URL: ./vendor/evil\n").unwrap();
+            assert!(!is_plain(folder.path()), "{name}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! A rule that allows a git command covers none of these. They are looked for on the disk, not in what the
 //! project says of its submodules: the command itself can change that before git goes on.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::disk::has_git_hooks;
@@ -15,13 +16,15 @@ use crate::permissions::programs::{CommandEffects, GitUse};
 
 /// In a project with more files and folders than this nobody looks for repositories.
 const MAX_ENTRIES: usize = 200_000;
+/// The same for the data of submodules.
+const MAX_MODULES: usize = 10_000;
 
 const OTHER: &str = "a repository other than the project's may have hooks and filters of its own";
 const NESTED: &str = "a repository inside the project may have hooks and filters of its own";
 const TOO_MANY: &str =
     "the project has too many files to look for repositories with hooks of their own";
 const REMOTE: &str = "a remote is a folder of this machine, and may have hooks of its own";
-const HALF_DONE: &str = "an unfinished rebase may run commands of its own";
+const HALF_DONE: &str = "an unfinished rebase or pick may run commands of its own";
 
 /// Why a git command in these folders may run what another repository names than the project's own, or what
 /// was left to run. `None` where it cannot.
@@ -66,6 +69,9 @@ fn may_run(repository: &GitRepository) -> bool {
 
 /// Whether git may run something that a repository below the top of this one names.
 fn nested_may_run(own: &GitRepository) -> Option<&'static str> {
+    if own.modules_may_run() {
+        return Some(NESTED);
+    }
     let (mut left, mut ahead) = (MAX_ENTRIES, vec![own.top.clone()]);
     while let Some(folder) = ahead.pop() {
         let Ok(entries) = folder.read_dir() else { return Some(NESTED) };
@@ -101,13 +107,34 @@ impl GitRepository {
             return false;
         };
         let modules = self.common.join("modules").canonicalize();
-        if !modules.is_ok_and(|modules| data.starts_with(modules)) || has_git_hooks(&data) {
-            return false;
+        modules.is_ok_and(|modules| data.starts_with(modules)) && is_plain_module(&data)
+    }
+
+    /// Whether the data of a submodule, checked out or not, names something that git may run. Git enters it
+    /// when it fetches.
+    fn modules_may_run(&self) -> bool {
+        let (mut left, mut ahead) = (MAX_MODULES, vec![self.common.join("modules")]);
+        while let Some(folder) = ahead.pop() {
+            if folder.join("HEAD").symlink_metadata().is_ok() {
+                if !is_plain_module(&folder) {
+                    return true;
+                }
+                ahead.push(folder.join("modules"));
+                continue;
+            }
+            let entries = match folder.read_dir() {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(_) => return true,
+            };
+            // The name of a submodule may have slashes.
+            for entry in entries {
+                let Some((entry, more)) = entry.ok().zip(left.checked_sub(1)) else { return true };
+                left = more;
+                ahead.push(entry.path());
+            }
         }
-        let configuration = text(&data.join("config")).and_then(|text| settings(&text));
-        let is_plain = |it: &GitSetting| it.is_plain() || it.name == "core.worktree";
-        configuration.is_some_and(|all| all.iter().all(is_plain))
-            && data.join("config.worktree").symlink_metadata().is_err()
+        false
     }
 
     /// Whether a remote, or a branch's, is a folder of this machine in which git may run something.
@@ -120,15 +147,48 @@ impl GitRepository {
             "url.insteadof" | "url.pushinsteadof" => Some(&it.of),
             _ => None,
         });
-        addresses.filter_map(|it| folder_of(it)).any(|folder| {
-            let folder = self.top.join(folder);
-            let data = [folder.join(".git"), folder.with_extension("git"), folder];
-            data.iter().any(|data| is_repository(data) && data_may_run(data))
-        })
+        // Git takes remotes from files of an older form, too.
+        let older = ["remotes", "branches"].map(|name| self.common.join(name));
+        let has_older = older.iter().any(|folder| match folder.read_dir() {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        });
+        has_older
+            || addresses.filter_map(|it| local_address(it)).any(|address| match address {
+                LocalAddress::Path(path) => remote_may_run(&self.top.join(path)),
+                LocalAddress::Unknown => true,
+            })
     }
 
-    /// Whether a rebase was left that has commands to run.
+    /// Whether a rebase was left that has commands to run, or something was left that a program goes on
+    /// with that is no part of git.
     fn has_commands_left(&self) -> bool {
+        self.has_foreign_strategy() || self.has_commands_to_do()
+    }
+
+    /// Git runs `git-merge-NAME` for a strategy that it does not know, and the name may be a path.
+    fn has_foreign_strategy(&self) -> bool {
+        let is_known = |name: &str| STRATEGIES.contains(&name);
+        let of_rebase = match read(&self.git_dir.join("rebase-merge/strategy"), MAX_BYTES) {
+            Ok(None) => true,
+            Ok(Some(name)) => is_known(String::from_utf8_lossy(&name).trim()),
+            Err(_) => false,
+        };
+        let of_pick = match read(&self.git_dir.join("sequencer/opts"), MAX_BYTES) {
+            Ok(None) => true,
+            Ok(Some(options)) => {
+                let options = std::str::from_utf8(&options).ok().and_then(settings);
+                options.is_some_and(|all| {
+                    let mut named = all.iter().filter(|it| it.name == "options.strategy");
+                    named.all(|it| is_known(&it.value))
+                })
+            }
+            Err(_) => false,
+        };
+        !of_rebase || !of_pick
+    }
+
+    fn has_commands_to_do(&self) -> bool {
         let todo = self.git_dir.join("rebase-merge/git-rebase-todo");
         let is_command = |line: &str| {
             let word = line.split_whitespace().next();
@@ -142,20 +202,63 @@ impl GitRepository {
     }
 }
 
-/// The folder that an address names; `None` for one of the network.
-fn folder_of(address: &str) -> Option<PathBuf> {
-    let address = address.trim_matches('"');
-    if let Some(path) = address.strip_prefix("file://") {
-        return Some(PathBuf::from(path));
-    }
-    let is_network = address.contains("://")
-        || address.find(':').is_some_and(|colon| !address[..colon].contains('/'));
-    // A branch may follow one of its own repository, which is `.`.
-    (!is_network && !matches!(address, "" | ".")).then(|| PathBuf::from(address))
+/// The merge strategies that are a part of git.
+const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
+
+/// The schemes of addresses that certainly lead to the network, where a host follows.
+const NETWORK: [&str; 6] = ["git", "git+ssh", "http", "https", "ssh", "ssh+git"];
+
+/// Where an address leads that is not certainly one of the network.
+enum LocalAddress {
+    Path(PathBuf),
+    /// Only git knows what it makes of it.
+    Unknown,
 }
 
-fn is_repository(data: &Path) -> bool {
-    data.join("HEAD").symlink_metadata().is_ok() && data.join("objects").exists()
+/// `None` for an address of the network.
+fn local_address(address: &str) -> Option<LocalAddress> {
+    let address = address.trim_matches('"');
+    if let Some((scheme, rest)) = address.split_once("://") {
+        let is_network = NETWORK.contains(&scheme) && !rest.is_empty() && !rest.starts_with('/');
+        return (!is_network).then_some(LocalAddress::Unknown);
+    }
+    match address.split_once(':') {
+        // `HOST:PATH` is reached by ssh, and `HELPER::ADDRESS` by a program of that name.
+        Some((host, path)) if !host.contains('/') && !host.is_empty() => {
+            path.starts_with(':').then_some(LocalAddress::Unknown)
+        }
+        // A branch may follow one of its own repository, which is `.`.
+        _ => (!matches!(address, "" | ".")).then(|| LocalAddress::Path(PathBuf::from(address))),
+    }
+}
+
+/// Whether git may run something in the repository that it takes a path for.
+fn remote_may_run(path: &Path) -> bool {
+    // The names that git tries.
+    let names = ["", "/.git", ".git", ".git/.git"].map(|end| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    names.iter().any(|data| match data.metadata() {
+        // It says where the repository is, or is a bundle.
+        Ok(it) if it.is_file() => true,
+        Ok(_) => {
+            let has = |name: &str| data.join(name).symlink_metadata().is_ok();
+            has("commondir") || (has("HEAD") && data_may_run(data))
+        }
+        Err(_) => false,
+    })
+}
+
+/// Whether the data of a submodule is as git makes it, with nothing that git may run.
+fn is_plain_module(data: &Path) -> bool {
+    let configuration = text(&data.join("config")).and_then(|text| settings(&text));
+    let is_plain = |it: &GitSetting| it.is_plain() || it.name == "core.worktree";
+    let other = ["config.worktree", "commondir"].map(|name| data.join(name));
+    !has_git_hooks(data)
+        && configuration.is_some_and(|all| all.iter().all(is_plain))
+        && other.iter().all(|it| it.symlink_metadata().is_err())
 }
 
 /// Whether git, when it reads from or writes to a repository as a remote, may run what that names.
@@ -280,10 +383,70 @@ mod tests {
             project.write(".git/config", &format!("[remote \"o\"]\n\turl = {address}\n"));
             project.stands_against_changes(Some(REMOTE));
         }
+        for address in
+            ["file://localhost/x", "file:///%65vil", "ext::sh -c x", "foo://host/x", "https:///x"]
+        {
+            project.write(".git/config", &format!("[remote \"o\"]\n\turl = {address}\n"));
+            project.stands_against_changes(Some(REMOTE));
+        }
         for address in ["https://example.org/evil.git", "git@example.org:evil.git", "."] {
             project.write(".git/config", &format!("[remote \"o\"]\n\turl = {address}\n"));
             project.stands_against_changes(None);
         }
+    }
+
+    #[test]
+    fn a_remote_that_leads_on_to_another_folder_is_asked_about() {
+        let project = ProjectFolder::new("[remote \"o\"]\n\turl = ./cd\n");
+        project.write("cd/HEAD", "ref: refs/heads/a\n");
+        project.write("cd/commondir", "../vendor/evil\n");
+        project.stands_against_changes(Some(REMOTE));
+        let project = ProjectFolder::new("[remote \"o\"]\n\turl = ./gf\n");
+        project.write("gf/.git", "gitdir: ../vendor/evil\n");
+        project.stands_against_changes(Some(REMOTE));
+    }
+
+    #[test]
+    fn remotes_in_files_of_an_older_form_are_asked_about() {
+        for name in ["remotes", "branches"] {
+            let project = ProjectFolder::new("");
+            fs::create_dir_all(project.root().join(".git").join(name)).unwrap();
+            project.stands_against_changes(None);
+            project.write(&format!(".git/{name}/origin"), "URL: ./vendor/evil\n");
+            project.stands_against_changes(Some(REMOTE));
+        }
+    }
+
+    #[test]
+    fn the_data_of_a_submodule_that_is_not_checked_out_counts() {
+        let project = ProjectFolder::new("");
+        project.repository(".git/modules/a/b", "[core]\n\tworktree = ../../../../a/b\n");
+        project.repository(".git/modules/a/b/modules/c", "");
+        project.stands_against_changes(None);
+        for data in ["a/b/modules/c", "a/b", "d"] {
+            project.repository(&format!(".git/modules/{data}"), FSMONITOR);
+            project.stands_against_changes(Some(NESTED));
+            project.write(&format!(".git/modules/{data}/config"), "");
+            project.stands_against_changes(None);
+        }
+    }
+
+    #[test]
+    fn what_was_left_with_a_strategy_of_its_own_is_asked_about() {
+        let project = ProjectFolder::new("");
+        project.write(".git/rebase-merge/strategy", "ort\n");
+        project.write(".git/sequencer/opts", "[options]\n\tstrategy = ours\n\tmainline = 1\n");
+        project.stands_against_changes(None);
+        project.write(".git/rebase-merge/strategy", "x/evil\n");
+        project.stands_against_changes(Some(HALF_DONE));
+        project.write(".git/rebase-merge/strategy", "");
+        project.stands_against_changes(Some(HALF_DONE));
+        fs::remove_file(project.root().join(".git/rebase-merge/strategy")).unwrap();
+        project.stands_against_changes(None);
+        project.write(".git/sequencer/opts", "[options]\n\tstrategy = x/evil\n");
+        project.stands_against_changes(Some(HALF_DONE));
+        project.write(".git/sequencer/opts", "[options\n");
+        project.stands_against_changes(Some(HALF_DONE));
     }
 
     #[test]
