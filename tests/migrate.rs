@@ -166,7 +166,8 @@ fn hostile_settings_are_shown_harmless_and_write_nowhere_else() {
     std::os::unix::fs::symlink(&elsewhere, env.path(".slug")).unwrap();
     env.write(
         ".claude/settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"\u{1b}]0;x\u{7}\", \"hooks\": \
+        "{\"permissions\": {\"allow\": [\"Bash(*)\"]}, \
+         \"hooks\": {\"PreToolUse\": [{\"matcher\": \"\u{1b}]0;x\u{7}\", \"hooks\": \
          [{\"type\": \"command\", \"command\": \"a\u{202e}b\"}]}]}}",
     );
     let written = env.run(&["migrate", "claude-code", "--yes"]).assert_exit_code(0).out;

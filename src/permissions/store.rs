@@ -183,6 +183,10 @@ impl SettingsFiles {
         if !is_own && !is_as_read && !text.as_deref().is_some_and(is_known) {
             return Err(RuleSaveError::Changed { file: file.to_owned() });
         }
+        if !is_own && file.parent().is_some_and(Path::is_symlink) {
+            let why = "slug's folder there is a symbolic link, and slug writes through none";
+            return Err(io(std::io::Error::other(why)));
+        }
         let is_new = text.is_none();
         let text = apply_edit(text.as_deref(), edit).map_err(|error| match error {
             RuleEditError::NotSettings(why) => not_settings(why),

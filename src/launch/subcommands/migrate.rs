@@ -338,6 +338,8 @@ impl SettingsFile {
     }
 }
 
+const FOLDER_IS_LINK: &str = "slug's folder there is a link";
+
 /// The items with those left that slug has, or has no place for.
 fn beside(
     items: Vec<MigrationItem>,
@@ -352,19 +354,20 @@ fn beside(
         })
     };
     let left = |why: &str| MigrationOutcome::Left(why.to_owned());
+    // The user's own folder may be a link: a clone has not made that.
+    let is_in_link = |file: &Path| {
+        file.starts_with(workspace.root()) && file.parent().is_some_and(Path::is_symlink)
+    };
     let items = items.into_iter().map(|mut item| {
         item.outcome = match (item.outcome, hooks) {
             (MigrationOutcome::Rule((kind, rule)), _) if is_known(kind, &rule) => {
                 left("slug has it")
             }
+            (MigrationOutcome::Rule(_), _) if is_in_link(rules) => left(FOLDER_IS_LINK),
             (MigrationOutcome::Hook { .. }, None) => {
                 left("it is yours alone: put it into `hooks` of .slug/settings.local.json")
             }
-            (MigrationOutcome::Hook { .. }, Some(file))
-                if file.parent().is_some_and(Path::is_symlink) =>
-            {
-                left("slug's folder there is a link")
-            }
+            (MigrationOutcome::Hook { .. }, Some(file)) if is_in_link(file) => left(FOLDER_IS_LINK),
             (MigrationOutcome::Hook { .. }, Some(file)) if file.exists() => {
                 left("slug has a hooks.json there; add it to that")
             }

@@ -141,6 +141,21 @@ fn only_the_files_that_count_are_changed() {
 }
 
 #[test]
+fn no_rule_is_saved_through_a_folder_that_is_a_link() {
+    let env = test_env();
+    let elsewhere = env.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let _ = std::fs::remove_dir_all(env.path(".slug"));
+    std::os::unix::fs::symlink(&elsewhere, env.path(".slug")).unwrap();
+    for name in ["settings.json", "settings.local.json"] {
+        let file = env.workspace.root().join(".slug").join(name);
+        let error = change(&env, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+    }
+    assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
+}
+
+#[test]
 fn foreign_changes_of_a_projects_file_do_not_come_in_with_a_saved_rule() {
     let env = test_env();
     let file = with_text(&env, r#"{"permissions":{"allow":["Bash(a)"]}}"#);
