@@ -80,6 +80,7 @@ impl LocalSocket {
         let lock = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
         let lock = lock.map_err(|error| failed(&path, error))?;
         remove_stale(&path)?;
+        keep_children()?;
         let listener = UnixListener::bind(&path).map_err(|error| failed(&path, error))?;
         let narrowed = std::fs::set_permissions(&path, Permissions::from_mode(0o600));
         let metadata = narrowed.and_then(|()| path.symlink_metadata());
@@ -129,6 +130,20 @@ fn is_own_child(pid: i32) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_own_child(_pid: i32) -> bool {
     false
+}
+
+/// Has the processes that this one has started stay below it, also when one between them ends: what slug
+/// has started is told by that.
+#[cfg(target_os = "linux")]
+fn keep_children() -> Result<(), LocalSocketError> {
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own))
+        .map_err(|errno| failed(Path::new("/proc/self"), errno.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_children() -> Result<(), LocalSocketError> {
+    Ok(())
 }
 
 /// The folder without symbolic links, made where it is missing, if it is the user's alone.

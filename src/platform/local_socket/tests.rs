@@ -25,6 +25,19 @@ async fn s103_a_socket_is_its_users_alone_and_goes_with_its_owner() {
     assert!(!path.exists());
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn s103_what_slug_has_started_is_known_when_the_process_between_has_ended() {
+    let folder = folder(0o700);
+    let _socket = LocalSocket::bind(&folder.path().join("a.sock")).unwrap();
+    let script = "setsid sleep 60 >/dev/null 2>&1 & echo $!";
+    let ended = std::process::Command::new("sh").args(["-c", script]).output().unwrap();
+    let pid: i32 = String::from_utf8(ended.stdout).unwrap().trim().parse().unwrap();
+    assert!(is_own_child(pid));
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
 #[tokio::test]
 async fn s103_a_folder_that_others_can_open_is_refused() {
     for mode in [0o755, 0o710, 0o701, 0o777] {
