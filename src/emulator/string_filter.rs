@@ -1,5 +1,6 @@
 //! Takes the strings for a terminal (OSC, DCS, SOS, PM, APC) out of what a program prints, however long
-//! they are and wherever the output is cut.
+//! they are and wherever the output is cut. The first parameter of a control sequence is bounded: REP
+//! (`CSI n b`) would have the emulator print a character so many times.
 //!
 //! A string begins with ESC and one of five characters, and ends with ST (ESC and a backslash), CAN or
 //! SUB; BEL ends an OSC (ECMA-48, 5.6 and 8.3; xterm's control sequences). The 8-bit forms are no
@@ -23,7 +24,12 @@ pub(super) enum StringFilter {
     Other,
     /// An ESC in a string, which ends it.
     End,
+    /// In the first parameter of a control sequence, with its value so far.
+    Parameter(Option<u16>),
 }
+
+/// No screen has more columns or rows.
+const MOST: u16 = 500;
 
 impl StringFilter {
     /// Appends what is no string.
@@ -40,15 +46,30 @@ impl StringFilter {
                     rest = rest.get(plain + 1..).unwrap_or_default();
                     continue;
                 }
+                Self::Parameter(value) => match byte {
+                    b'0'..=b'9' => {
+                        let next = value.unwrap_or(0).saturating_mul(10);
+                        *value = Some(next.saturating_add((byte - b'0').into()).min(MOST));
+                    }
+                    CANCEL | SUBSTITUTE | ESCAPE | b' '..=b'~' => {
+                        into.extend(value.map(|it| it.to_string()).unwrap_or_default().bytes());
+                        *self = Self::Text;
+                        continue;
+                    }
+                    // Emulators go on with the sequence behind these.
+                    0x7f.. => {}
+                    _ => into.push(byte),
+                },
                 Self::Escape | Self::End => {
                     let ends_string = *self == Self::End && byte == b'\\';
                     *self = match byte {
                         b']' => Self::Command,
                         b'P' | b'X' | b'^' | b'_' => Self::Other,
                         ESCAPE => Self::Escape,
+                        b'[' => Self::Parameter(None),
                         _ => Self::Text,
                     };
-                    if *self == Self::Text && !ends_string {
+                    if matches!(self, Self::Text | Self::Parameter(_)) && !ends_string {
                         into.extend([ESCAPE, byte]);
                     }
                 }
@@ -62,6 +83,32 @@ impl StringFilter {
                 }
             }
             rest = behind;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(pieces: &[&[u8]]) -> String {
+        let (mut filter, mut out) = (StringFilter::default(), Vec::new());
+        pieces.iter().for_each(|piece| filter.pass(piece, &mut out));
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn the_first_parameter_is_bounded_wherever_the_output_is_cut() {
+        for (pieces, wanted) in [
+            (vec![&b"a\x1b[999999999999b"[..]], "a\x1b[500b"),
+            (vec![b"a\x1b[9", b"99", b"9b"], "a\x1b[500b"),
+            (vec![b"\x1b[99\n99\x7f\xff9b"], "\x1b[\n500b"),
+            (vec![b"\x1b[99999;1b"], "\x1b[500;1b"),
+            (vec![b"\x1b[0007mx\x1b[mx\x1b[1;31mx"], "\x1b[7mx\x1b[mx\x1b[1;31mx"),
+            (vec![b"\x1b[?2004h\x1b[>1u\x1b[99\x1b[9b"], "\x1b[?2004h\x1b[>1u\x1b[99\x1b[9b"),
+            (vec![b"\x1b]0;title\x07\x1b[4999Hx"], "\x1b[500Hx"),
+        ] {
+            assert_eq!(passed(&pieces), wanted, "{pieces:?}");
         }
     }
 }
