@@ -4,6 +4,8 @@
 //! in it stays as it is. What has to be run or read is handed back as a piece; whoever has the gate does
 //! that.
 
+use std::collections::HashMap;
+
 use super::prompt_file::{PromptDialect, PromptFile};
 
 /// A part of an expanded text.
@@ -36,6 +38,7 @@ pub fn expand(file: &PromptFile, typed: &str, variables: &PromptVariables) -> Ve
         variables,
         pieces: Vec::new(),
         has_used_arguments: false,
+        closed: HashMap::new(),
     };
     expansion.run(&file.body);
     expansion.finish()
@@ -94,6 +97,8 @@ struct PromptExpansion<'a> {
     variables: &'a PromptVariables,
     pieces: Vec<PromptPiece>,
     has_used_arguments: bool,
+    /// Where each opening brace of the text is closed, where it is.
+    closed: HashMap<usize, usize>,
 }
 
 /// How an argument is put into its surroundings.
@@ -106,11 +111,14 @@ enum ArgumentQuoting {
 
 impl PromptExpansion<'_> {
     fn run(&mut self, body: &str) {
+        if self.dialect == PromptDialect::Braces {
+            self.closed = closed_braces(body);
+        }
         let mut rest = body;
         let mut before = '\n';
         while let Some(c) = rest.chars().next() {
             let used = match self.dialect {
-                PromptDialect::Braces => self.braces(rest),
+                PromptDialect::Braces => self.braces(rest, body.len() - rest.len()),
                 PromptDialect::FromZero | PromptDialect::FromOne => self.marks(rest, before),
             };
             let used = used.unwrap_or_else(|| {
@@ -140,8 +148,9 @@ impl PromptExpansion<'_> {
         self.pieces
     }
 
-    /// `{{args}}`, `!{command}` and `@{path}` at the beginning of a text; how many bytes it takes.
-    fn braces(&mut self, rest: &str) -> Option<usize> {
+    /// `{{args}}`, `!{command}` and `@{path}` at the beginning of the rest of a text; how many bytes it
+    /// takes.
+    fn braces(&mut self, rest: &str, at: usize) -> Option<usize> {
         if let Some((value, used)) = self.braced_argument(rest, ArgumentQuoting::AsTyped) {
             self.push(&value);
             return Some(used);
@@ -151,7 +160,7 @@ impl PromptExpansion<'_> {
             (None, Some(inner)) => (false, inner),
             (None, None) => return None,
         };
-        let end = balanced_end(inner)?;
+        let end = self.closed.get(&(at + 1))?.checked_sub(at + 2)?;
         let quoting = if is_command { ArgumentQuoting::Shell } else { ArgumentQuoting::AsTyped };
         let (mut text, mut left) = (String::new(), &inner[..end]);
         while let Some(c) = left.chars().next() {
@@ -302,18 +311,18 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the brace that closes a text is.
-fn balanced_end(text: &str) -> Option<usize> {
-    let mut depth = 1;
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
+/// The place of each opening brace with that of its closing one. In one pass, since a text may open more
+/// than it closes.
+fn closed_braces(text: &str) -> HashMap<usize, usize> {
+    let (mut open, mut closed) = (Vec::new(), HashMap::new());
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => open.push(at),
+            b'}' => {
+                closed.extend(open.pop().map(|from| (from, at)));
+            }
             _ => {}
         }
-        if depth == 0 {
-            return Some(at);
-        }
     }
-    None
+    closed
 }

@@ -141,6 +141,10 @@ fn commands_and_files_are_pieces() {
             text(" !{open")
         ]
     );
+    // In a time that grows with the text alone.
+    let open = "!{".repeat(200_000);
+    assert_eq!(expanded(&open, "", Braces), [text(&open)]);
+    assert_eq!(expanded("}!{ !{a{b}} {{", "", Braces)[1..], [command("a{b}"), text(" {{")]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn lines(input: &Value) -> String {
         (None, Some(limit)) => format!("1-{limit}"),
         (Some(from), Some(limit)) => {
             let from = from.max(1);
-            format!("{from}-{}", (from + limit).saturating_sub(1))
+            format!("{from}-{}", from.saturating_add(limit).saturating_sub(1))
         }
     }
 }
@@ -47,5 +47,19 @@ pub(super) fn first_text(input: &Value) -> String {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             String::new()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lines_without_an_end_are_told_as_they_are() {
+        let all = json!({"offset": u64::MAX, "limit": u64::MAX});
+        assert_eq!(lines(&all), format!("{}-{}", u64::MAX, u64::MAX - 1));
+        assert_eq!(lines(&json!({"offset": 0, "limit": 2})), "1-2");
     }
 }
