@@ -103,7 +103,7 @@ fn unwanted_announcements_are_not_sent() {
 #[test]
 fn the_first_line_shows_what_a_command_says() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let command = "sed 's/.*\"model\":\"\\([^\"]*\\)\".*/[\\1 says hi]/'";
+    let command = "sed 's/.*\"model\":{\"id\":\"\\([^\"]*\\)\".*/[\\1 says hi]/'";
     let config = format!("[ui]\nstatus_command = '''{command}'''\n");
     env.write_home("config.toml", &config);
     let mut slug = chat_in(&env, &server, &[]);

@@ -31,7 +31,7 @@ fn a_program_is_taken_over_resized_and_given_back() {
     let mut slug = begun(&env, &server, command);
     slug.wait_for("\n ready");
     slug.keys("t");
-    slug.wait_for("Job 1 has your keys");
+    slug.wait_for("Your keys go to job 1");
     // The keys that end a turn, leave slug and open its lists are the program's.
     slug.keys("one ?/q\r");
     slug.wait_for("\ngot <one ?/q>");
@@ -42,7 +42,7 @@ fn a_program_is_taken_over_resized_and_given_back() {
     slug.keys(GIVE_BACK);
     slug.wait_for("Terminal of job 1");
     slug.keys(GIVE_BACK);
-    slug.wait_for("Job 1 has your keys");
+    slug.wait_for("Your keys go to job 1");
     slug.wait_for("^]");
     slug.keys(GIVE_BACK);
     slug.wait_for("Terminal of job 1");
@@ -98,7 +98,7 @@ fn s73_what_a_program_says_to_a_terminal_does_not_reach_the_users() {
     let mut slug = begun(&env, &server, command);
     slug.wait_for("\n the-end");
     slug.keys("t");
-    slug.wait_for("Job 1 has your keys");
+    slug.wait_for("Your keys go to job 1");
     let raw = slug.raw();
     // The command itself is on screen, in its call and in the list: only sequences count.
     for sequence in
@@ -119,7 +119,7 @@ fn vim_works_in_a_terminal_that_was_taken_over() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = begun(&env, &server, "vim -u NONE -N notes.md");
     slug.keys("t");
-    slug.wait_for("Job 1 has your keys");
+    slug.wait_for("Your keys go to job 1");
     slug.wait_for("\"notes.md\"");
     slug.keys("ione\rtwo");
     slug.keys("\u{1b}");

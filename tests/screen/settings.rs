@@ -20,7 +20,7 @@ fn open(slug: &mut PtySlug, filter: &str) {
     slug.keys(key::ENTER);
     slug.wait_for("type to filter");
     slug.keys(filter);
-    slug.wait_for(" of 5");
+    slug.wait_for(" of 6");
 }
 
 #[test]
