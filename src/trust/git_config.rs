@@ -5,10 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{has_git_hooks, read_text};
+use crate::disk::{git_left_to_run, has_git_hooks, read_text};
 
 /// The largest configuration that is read, in bytes; a plain one is far smaller.
 const MAX_CONFIG: u64 = 64 << 10;
+
+/// The most submodules that are looked at.
+const MAX_MODULES: usize = 500;
 
 /// Sections of git's configuration and their keys that name no program, no file and no other
 /// configuration (git-config(1)).
@@ -62,15 +65,62 @@ pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
     if has_git_hooks(&git) {
         found.extend(git_hooks(&git).iter().map(|name| told(name, "git runs it")));
     }
-    match read_text(&git.join("config"), MAX_CONFIG) {
-        Ok(Some(text)) => {
-            let lines = unknown_lines(&text);
-            if !lines.is_empty() {
-                found.push((up.join(".git/config"), lines));
+    let left = git_left_to_run(&git);
+    let left = left.unwrap_or_else(|| vec!["what is left to do cannot be read".to_owned()]);
+    if !left.is_empty() {
+        found.push((up.join(".git"), left));
+    }
+    let configuration = |name: &str, is_plain: fn(&str) -> bool| {
+        let lines = match read_text(&top.join(name), MAX_CONFIG) {
+            Ok(Some(text)) => {
+                unknown_lines(&text).into_iter().filter(|line| !is_plain(line)).collect()
+            }
+            Ok(None) | Err(_) => vec!["cannot be read; git may use it".to_owned()],
+        };
+        (!lines.is_empty()).then(|| (up.join(name), lines))
+    };
+    found.extend(configuration(".git/config", |_| false));
+    for name in modules(&git) {
+        let data = format!(".git/modules/{name}");
+        // Git says so itself where it has checked the submodule out.
+        let is_worktree = |line: &str| line.starts_with("git setting: worktree");
+        found.extend(configuration(&format!("{data}/config"), is_worktree));
+        if has_git_hooks(&top.join(&data)) {
+            found.push(told(&format!("{data}/hooks"), "git runs it"));
+        }
+    }
+    found
+}
+
+/// The submodules that the repository has the data of, as the names of folders; those within another one,
+/// too. Where there are too many, the last is a folder that is none.
+fn modules(git: &Path) -> Vec<String> {
+    let (mut found, mut ahead) = (Vec::new(), vec![PathBuf::new()]);
+    let root = git.join("modules");
+    while let Some(name) = ahead.pop() {
+        let folder = root.join(&name);
+        let is_data = !name.as_os_str().is_empty() && folder.join("HEAD").exists();
+        if is_data || found.len() + ahead.len() > MAX_MODULES {
+            found.push(name.display().to_string());
+        }
+        if found.len() + ahead.len() > MAX_MODULES {
+            break;
+        }
+        if is_data {
+            ahead.push(name.join("modules"));
+            continue;
+        }
+        for entry in folder.read_dir().into_iter().flatten().flatten().take(MAX_MODULES + 1) {
+            let within = name.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => ahead.push(within),
+                // Wherever it leads, git would go on there.
+                Ok(kind) if kind.is_symlink() => found.push(within.display().to_string()),
+                Ok(_) | Err(_) => {}
             }
         }
-        Ok(None) | Err(_) => found.push(told(".git/config", "cannot be read; git may use it")),
     }
+    found.sort();
     found
 }
 
@@ -205,6 +255,34 @@ mod tests {
         std::fs::create_dir_all(&below).unwrap();
         let above = expected.map(|(path, lines)| (format!("../../{path}"), lines));
         assert_eq!(shown(&below), above);
+    }
+
+    #[test]
+    fn s57_the_data_of_submodules_and_what_was_left_to_run_is_named() {
+        let folder = repository(CLONE);
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join(".git").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        for name in ["a/b", "a/b/modules/c"] {
+            put(&format!("modules/{name}/HEAD"), "ref: refs/heads/a\n");
+            put(&format!("modules/{name}/config"), "[core]\n\tworktree = ../../../../a/b\n");
+        }
+        assert!(is_plain(folder.path()), "{:?}", powers(folder.path()));
+        put("modules/a/b/modules/c/config", "[remote \"o\"]\n\tuploadpack = ./evil\n");
+        put("modules/a/b/hooks/post-checkout", "");
+        put("rebase-merge/strategy", "x/evil\n");
+        let shown: Vec<(String, String)> = powers(folder.path())
+            .into_iter()
+            .map(|(path, lines)| (path.display().to_string(), lines.join("; ")))
+            .collect();
+        let expected = [
+            (".git", "merge strategy: x/evil"),
+            (".git/modules/a/b/hooks", "git runs it"),
+            (".git/modules/a/b/modules/c/config", "git setting: uploadpack = ./evil"),
+        ];
+        assert_eq!(shown, expected.map(|(path, line)| (path.to_owned(), line.to_owned())));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::disk::has_git_hooks;
+use crate::disk::{git_left_to_run, has_git_hooks};
 
 use super::{GitRepository, GitSetting, MAX_BYTES, read, settings, text};
 use crate::permissions::paths::Workspace;
@@ -54,7 +54,8 @@ fn foreign(folder: &Path, part: GitUse, workspace: &Workspace) -> Option<&'stati
         GitUse::WorkingTree if found.has_only_files() => None,
         GitUse::WorkingTree => nested_may_run(&found),
         GitUse::Changes => {
-            let half_done = found.has_commands_left().then_some(HALF_DONE);
+            let left = git_left_to_run(&found.git_dir);
+            let half_done = left.is_none_or(|left| !left.is_empty()).then_some(HALF_DONE);
             half_done
                 .or_else(|| found.remotes_may_run().then_some(REMOTE))
                 .or_else(|| nested_may_run(&found))
@@ -159,51 +160,7 @@ impl GitRepository {
                 LocalAddress::Unknown => true,
             })
     }
-
-    /// Whether a rebase was left that has commands to run, or something was left that a program goes on
-    /// with that is no part of git.
-    fn has_commands_left(&self) -> bool {
-        self.has_foreign_strategy() || self.has_commands_to_do()
-    }
-
-    /// Git runs `git-merge-NAME` for a strategy that it does not know, and the name may be a path.
-    fn has_foreign_strategy(&self) -> bool {
-        let is_known = |name: &str| STRATEGIES.contains(&name);
-        let of_rebase = match read(&self.git_dir.join("rebase-merge/strategy"), MAX_BYTES) {
-            Ok(None) => true,
-            Ok(Some(name)) => is_known(String::from_utf8_lossy(&name).trim()),
-            Err(_) => false,
-        };
-        let of_pick = match read(&self.git_dir.join("sequencer/opts"), MAX_BYTES) {
-            Ok(None) => true,
-            Ok(Some(options)) => {
-                let options = std::str::from_utf8(&options).ok().and_then(settings);
-                options.is_some_and(|all| {
-                    let mut named = all.iter().filter(|it| it.name == "options.strategy");
-                    named.all(|it| is_known(&it.value))
-                })
-            }
-            Err(_) => false,
-        };
-        !of_rebase || !of_pick
-    }
-
-    fn has_commands_to_do(&self) -> bool {
-        let todo = self.git_dir.join("rebase-merge/git-rebase-todo");
-        let is_command = |line: &str| {
-            let word = line.split_whitespace().next();
-            matches!(word, Some("exec" | "x"))
-        };
-        match read(&todo, MAX_BYTES) {
-            Ok(None) => false,
-            Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).lines().any(is_command),
-            Err(_) => true,
-        }
-    }
 }
-
-/// The merge strategies that are a part of git.
-const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
 /// The schemes of addresses that certainly lead to the network, where a host follows.
 const NETWORK: [&str; 6] = ["git", "git+ssh", "http", "https", "ssh", "ssh+git"];
@@ -444,8 +401,6 @@ mod tests {
         fs::remove_file(project.root().join(".git/rebase-merge/strategy")).unwrap();
         project.stands_against_changes(None);
         project.write(".git/sequencer/opts", "[options]\n\tstrategy = x/evil\n");
-        project.stands_against_changes(Some(HALF_DONE));
-        project.write(".git/sequencer/opts", "[options\n");
         project.stands_against_changes(Some(HALF_DONE));
     }
 
