@@ -5,13 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{git_left_to_run, has_git_hooks, read_text};
+use crate::disk::{git_left_to_run, git_modules, has_git_hooks, read_text};
 
 /// The largest configuration that is read, in bytes; a plain one is far smaller.
 const MAX_CONFIG: u64 = 64 << 10;
-
-/// The most submodules that are looked at.
-const MAX_MODULES: usize = 500;
 
 /// Sections of git's configuration and their keys that name no program, no file and no other
 /// configuration (git-config(1)).
@@ -80,47 +77,28 @@ pub(super) fn powers(folder: &Path) -> Vec<(PathBuf, Vec<String>)> {
         (!lines.is_empty()).then(|| (up.join(name), lines))
     };
     found.extend(configuration(".git/config", |_| false));
-    for name in modules(&git) {
-        let data = format!(".git/modules/{name}");
-        // Git says so itself where it has checked the submodule out.
-        let is_worktree = |line: &str| line.starts_with("git setting: worktree");
+    // Git writes itself where it has checked a submodule out.
+    let is_worktree = |line: &str| line.starts_with("git setting: worktree");
+    let Some(modules) = git_modules(&git) else {
+        found.push(told(".git/modules", "cannot be read; git may use it"));
+        return found;
+    };
+    for data in modules.iter().filter_map(|data| data.strip_prefix(top).ok()) {
+        let data = data.display();
         found.extend(configuration(&format!("{data}/config"), is_worktree));
-        if has_git_hooks(&top.join(&data)) {
+        for (name, line) in [
+            ("config.worktree", "git reads it as its configuration"),
+            ("commondir", "makes git use another repository"),
+        ] {
+            let name = format!("{data}/{name}");
+            if top.join(&name).exists() {
+                found.push(told(&name, line));
+            }
+        }
+        if has_git_hooks(&top.join(data.to_string())) {
             found.push(told(&format!("{data}/hooks"), "git runs it"));
         }
     }
-    found
-}
-
-/// The submodules that the repository has the data of, as the names of folders; those within another one,
-/// too. Where there are too many, the last is a folder that is none.
-fn modules(git: &Path) -> Vec<String> {
-    let (mut found, mut ahead) = (Vec::new(), vec![PathBuf::new()]);
-    let root = git.join("modules");
-    while let Some(name) = ahead.pop() {
-        let folder = root.join(&name);
-        let is_data = !name.as_os_str().is_empty() && folder.join("HEAD").exists();
-        if is_data || found.len() + ahead.len() > MAX_MODULES {
-            found.push(name.display().to_string());
-        }
-        if found.len() + ahead.len() > MAX_MODULES {
-            break;
-        }
-        if is_data {
-            ahead.push(name.join("modules"));
-            continue;
-        }
-        for entry in folder.read_dir().into_iter().flatten().flatten().take(MAX_MODULES + 1) {
-            let within = name.join(entry.file_name());
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => ahead.push(within),
-                // Wherever it leads, git would go on there.
-                Ok(kind) if kind.is_symlink() => found.push(within.display().to_string()),
-                Ok(_) | Err(_) => {}
-            }
-        }
-    }
-    found.sort();
     found
 }
 

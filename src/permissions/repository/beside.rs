@@ -1,6 +1,6 @@
 //! What a git command may run besides the hooks and filters of the project's own repository: those of a
 //! repository inside the project, which git enters once it is a submodule, the hooks of a remote that is a
-//! folder of this machine, and commands that a rebase was to run when it was left.
+//! folder of this machine, and what a rebase or a pick that was left goes on with.
 //!
 //! A rule that allows a git command covers none of these. They are looked for on the disk, not in what the
 //! project says of its submodules: the command itself can change that before git goes on.
@@ -8,7 +8,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{git_left_to_run, has_git_hooks};
+use crate::disk::{git_left_to_run, git_modules, has_git_hooks};
 
 use super::{GitRepository, GitSetting, MAX_BYTES, read, settings, text};
 use crate::permissions::paths::Workspace;
@@ -16,14 +16,12 @@ use crate::permissions::programs::{CommandEffects, GitUse};
 
 /// In a project with more files and folders than this nobody looks for repositories.
 const MAX_ENTRIES: usize = 200_000;
-/// The same for the data of submodules.
-const MAX_MODULES: usize = 10_000;
 
 const OTHER: &str = "a repository other than the project's may have hooks and filters of its own";
 const NESTED: &str = "a repository inside the project may have hooks and filters of its own";
 const TOO_MANY: &str =
     "the project has too many files to look for repositories with hooks of their own";
-const REMOTE: &str = "a remote is a folder of this machine, and may have hooks of its own";
+const REMOTE: &str = "a remote may be a folder of this machine with hooks of its own";
 const HALF_DONE: &str = "an unfinished rebase or pick may run commands of its own";
 
 /// Why a git command in these folders may run what another repository names than the project's own, or what
@@ -70,7 +68,9 @@ fn may_run(repository: &GitRepository) -> bool {
 
 /// Whether git may run something that a repository below the top of this one names.
 fn nested_may_run(own: &GitRepository) -> Option<&'static str> {
-    if own.modules_may_run() {
+    // Git enters a submodule when it fetches, whether it is checked out or not.
+    let modules = git_modules(&own.common);
+    if modules.is_none_or(|all| !all.iter().all(|data| is_plain_module(data))) {
         return Some(NESTED);
     }
     let (mut left, mut ahead) = (MAX_ENTRIES, vec![own.top.clone()]);
@@ -111,34 +111,7 @@ impl GitRepository {
         modules.is_ok_and(|modules| data.starts_with(modules)) && is_plain_module(&data)
     }
 
-    /// Whether the data of a submodule, checked out or not, names something that git may run. Git enters it
-    /// when it fetches.
-    fn modules_may_run(&self) -> bool {
-        let (mut left, mut ahead) = (MAX_MODULES, vec![self.common.join("modules")]);
-        while let Some(folder) = ahead.pop() {
-            if folder.join("HEAD").symlink_metadata().is_ok() {
-                if !is_plain_module(&folder) {
-                    return true;
-                }
-                ahead.push(folder.join("modules"));
-                continue;
-            }
-            let entries = match folder.read_dir() {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(_) => return true,
-            };
-            // The name of a submodule may have slashes.
-            for entry in entries {
-                let Some((entry, more)) = entry.ok().zip(left.checked_sub(1)) else { return true };
-                left = more;
-                ahead.push(entry.path());
-            }
-        }
-        false
-    }
-
-    /// Whether a remote, or a branch's, is a folder of this machine in which git may run something.
+    /// Whether a remote, or a branch's, may be a folder of this machine in which git runs something.
     fn remotes_may_run(&self) -> bool {
         let Some(configuration) = self.configuration() else { return true };
         let addresses = configuration.iter().filter_map(|it| match it.name.as_str() {
